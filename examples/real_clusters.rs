@@ -1,6 +1,6 @@
 //! The main job on three real API servers, and the real `kubectl` with the credential that came out of it: a request
 //! that is allowed and one that is refused. Once with a store in a file, and once with one in memory, as long as one process has
-//! need of it.
+//! need of it. On each cluster the engine has the least rights, and a guard confines it.
 //!
 //! `cargo run -p dcm-examples --bin real_clusters` starts the servers and ends them. The first run on a machine builds
 //! them, which takes some minutes.
@@ -8,19 +8,28 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::Context as _;
-use dcm_core::logical_cloud::{Draft, MetadataDraft};
-use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
+use dcm_core::logical_cloud::{Draft, Level, MetadataDraft};
+use dcm_core::name::{ClusterId, LogicalCloudName, OwnerId, ProjectName};
 use dcm_core::port::synchronizer::Removal;
+use dcm_core::preflight::{self, Guard, Guarded, Needs};
 use dcm_core::render::naming::Identity;
 use dcm_core::secret::Secret;
 use dcm_core::service::{Caller, Registration};
 use dcm_core::status::Progress;
 use dcm_server::{Configuration, Deployment};
 use dcm_sync::engine::Acquire;
-use dcm_testenv::{Environment, Route};
+use dcm_testenv::{Cluster, Environment, Route};
 use serde_json::json;
+
+/// The engine's user on each cluster.
+const ENGINE: &str = "dcm";
+
+/// Most checks of a new cluster, and the pause between two: an API server applies new roles and policies some seconds later.
+const CHECKS_MAX: usize = 100;
+const CHECK_PAUSE: Duration = Duration::from_millis(200);
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
@@ -39,7 +48,7 @@ async fn main() -> anyhow::Result<()> {
 async fn main_job(environment: &Environment, store: &str, folder: &Path) -> anyhow::Result<()> {
     let deployment = Deployment::open(&Configuration::new(store, folder.join("keys.json"))).await?;
     let caller = Caller::new("example");
-    register(&deployment, &caller, environment).await?;
+    register(&deployment, &caller, environment, folder).await?;
 
     let (project, cloud) = (ProjectName::new("default")?, LogicalCloudName::new("shop")?);
     let metadata = MetadataDraft { name: project.to_string(), ..MetadataDraft::default() };
@@ -71,13 +80,50 @@ async fn main_job(environment: &Environment, store: &str, folder: &Path) -> anyh
     Ok(())
 }
 
-async fn register(deployment: &Deployment, caller: &Caller, environment: &Environment) -> anyhow::Result<()> {
+async fn register(
+    deployment: &Deployment,
+    caller: &Caller,
+    environment: &Environment,
+    folder: &Path,
+) -> anyhow::Result<()> {
     for cluster in environment.clusters() {
+        prepare(cluster, &deployment.options().owner, &folder.join("rights.json"))?;
         let id = ClusterId::new("real", cluster.name())?;
-        let kubeconfig = Secret::new(cluster.admin_kubeconfig(Route::Direct));
-        deployment.registered().add(caller, Registration::new(id, kubeconfig)).await?;
+        let kubeconfig = Secret::new(cluster.kubeconfig(&cluster.issue(ENGINE, &[])?, Route::Direct));
+        deployment.registered().add(caller, Registration::new(id.clone(), kubeconfig)).await?;
+        wait_until_ready(deployment, &id).await?;
     }
     Ok(())
+}
+
+/// Gives the engine's user the least role under the guard, as an administrator does with `dcm cluster role --guard`.
+fn prepare(cluster: &Cluster, owner: &OwnerId, file: &Path) -> anyhow::Result<()> {
+    let role = preflight::cluster_role(ENGINE, preflight::rules(Needs::of_level(Level::Standard).accesses()));
+    let role_binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": ENGINE},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": ENGINE},
+        "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": ENGINE}],
+    });
+    let (policy, policy_binding) = Guarded { user: ENGINE, owner, level: Level::Standard }.policy(ENGINE);
+    let items = json!([role, preflight::namespace_role(), role_binding, policy, policy_binding]);
+    std::fs::write(file, json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string())?;
+    let applied = cluster.kubectl().args(["apply", "-f"]).arg(file).output()?;
+    anyhow::ensure!(applied.status.success(), "{}", String::from_utf8_lossy(&applied.stderr));
+    Ok(())
+}
+
+/// Checks a cluster until it is ready and its guard is in force.
+async fn wait_until_ready(deployment: &Deployment, id: &ClusterId) -> anyhow::Result<()> {
+    let cluster = deployment.clusters().connect(id).await?;
+    let needs = Needs::of_level(Level::Standard);
+    for _ in 0..CHECKS_MAX {
+        let found = preflight::check(&*cluster, &deployment.call(), &needs, &**deployment.clock()).await?;
+        if found.is_ready() && found.guard == Guard::InForce {
+            return Ok(());
+        }
+        tokio::time::sleep(CHECK_PAUSE).await;
+    }
+    anyhow::bail!("{id} is not ready, or the guard is not in force")
 }
 
 fn draft() -> anyhow::Result<Draft> {

@@ -2,7 +2,9 @@
 //! retry, no check of what is there; objects carry no mark of an owner.
 //!
 //! For each cluster: the namespace; then, all at once, every object, the certificate request with its approval, and the
-//! ServiceAccount with its token. One watch for each cluster, open before the clock starts, tells of certificates.
+//! ServiceAccount with its token. The token is tried once on a connection of its own, because the engine counts it as issued
+//! only then. Each cluster has one watch on certificate requests, opened before the clock starts; issued certificates arrive
+//! there.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +22,7 @@ use kube::api::{
     Api, ApiResource, DynamicObject, GroupVersionKind, Patch, PatchParams, PostParams, WatchEvent,
     WatchParams,
 };
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config, ResourceExt as _};
 use serde_json::json;
 use tokio::sync::watch;
@@ -37,6 +39,8 @@ pub(crate) struct Floor {
 }
 
 struct Site {
+    /// Connection settings with the administrator's credentials.
+    config: Config,
     client: Client,
     certificates: watch::Receiver<Certificates>,
     follower: JoinHandle<Result<()>>,
@@ -48,7 +52,7 @@ impl Floor {
         for cluster in servers.clusters() {
             let kubeconfig = Kubeconfig::from_yaml(&cluster.admin_kubeconfig(Route::Direct))?;
             let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-            sites.push(Site::start(Client::try_from(config)?));
+            sites.push(Site::start(config)?);
         }
         Ok(Self { sites })
     }
@@ -69,10 +73,11 @@ impl Drop for Site {
 }
 
 impl Site {
-    fn start(client: Client) -> Self {
+    fn start(config: Config) -> Result<Self> {
+        let client = Client::try_from(config.clone())?;
         let (sender, certificates) = watch::channel(Certificates::new());
         let follower = tokio::spawn(follow_certificates(Api::all(client.clone()), sender));
-        Self { client, certificates, follower }
+        Ok(Self { config, client, certificates, follower })
     }
 
     async fn instantiate(&self, bundle: &Bundle) -> Result<()> {
@@ -123,7 +128,20 @@ impl Site {
         };
         let issued =
             api.create_token_request(&request.service_account, &PostParams::default(), &asked).await?;
-        Ok(issued.status.context("a token")?.token)
+        let token = issued.status.context("a token")?.token;
+        self.try_token(&token).await?;
+        Ok(token)
+    }
+
+    /// Asks the cluster whose token it is.
+    async fn try_token(&self, token: &str) -> Result<()> {
+        let mut config = self.config.clone();
+        config.auth_info = AuthInfo { token: Some(token.to_owned().into()), ..AuthInfo::default() };
+        let client = Client::try_from(config)?;
+        let asked = authentication::SelfSubjectReview::default();
+        let answered = Api::all(client).create(&PostParams::default(), &asked).await?;
+        let user = answered.status.and_then(|status| status.user_info).and_then(|user| user.username);
+        user.map(drop).context("a token's user")
     }
 }
 

@@ -43,13 +43,18 @@ pub(crate) fn main() -> Result<()> {
 
 pub(crate) async fn measure(parts: &[String], size: Size) -> Result<Report> {
     let mut report = Report::default();
-    if wanted(parts, "scale") {
-        figures::add_scale(&mut report, &scale::run(size).await?);
+    let scale = if wanted(parts, "scale") { Some(scale::run(size).await?) } else { None };
+    if let Some(scale) = &scale {
+        figures::add_scale(&mut report, scale);
     }
     if wanted(parts, "wall") {
         let servers = Servers::start(size).await?;
         let contest = Contest::start(&servers, size).await?;
-        figures::add_walls(&mut report, &contest.run().await?);
+        let walls = contest.run().await?;
+        figures::add_walls(&mut report, &walls);
+        if let Some(scale) = &scale {
+            figures::add_lane_over_floor(&mut report, scale, &walls, servers.clusters().len());
+        }
         figures::add_requests(&mut report, &requests::count(&servers, &contest).await?);
         figures::add_recovery(&mut report, &recover::run(&servers, &contest).await?);
         contest.stop().await;

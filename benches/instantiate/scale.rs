@@ -57,6 +57,10 @@ pub(crate) struct Cost {
 }
 
 impl Cost {
+    pub(crate) fn cpu_us(&self) -> f64 {
+        self.cpu_us
+    }
+
     pub(crate) fn cpu_us_a_lane(&self) -> f64 {
         self.cpu_us / f64::from(self.lanes)
     }

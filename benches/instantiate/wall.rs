@@ -9,6 +9,7 @@ use anyhow::Result;
 use dcm_benches::cloud::Cloud;
 use dcm_benches::size::Size;
 use dcm_benches::statistics::median;
+use dcm_benches::usage;
 use dcm_core::app_context::AppContext;
 use dcm_store::{EncryptedStore, Keyring, MemoryStore, SqliteStore};
 use tokio::time::Instant;
@@ -24,8 +25,8 @@ pub(crate) const OWNER_MEMORY: &str = "bench-memory";
 const OWNER_SQLITE: &str = "bench-sqlite";
 
 /// Rounds of one cloud, of many clouds at once, and of many with `kubectl`, which takes so long that one has to do.
-const ROUNDS_ONE: usize = 45;
-const ROUNDS_MANY: usize = 9;
+const ROUNDS_ONE: usize = 50;
+const ROUNDS_MANY: usize = 18;
 const ROUNDS_MANY_KUBECTL: usize = 1;
 
 /// Clouds at once.
@@ -41,7 +42,15 @@ const REST_SMALLEST: Duration = Duration::from_millis(50);
 
 /// The times of one number of clouds at once, a value for each round.
 #[derive(Debug, Default)]
-pub(crate) struct Times(BTreeMap<Contestant, Vec<Duration>>);
+pub(crate) struct Times(BTreeMap<Contestant, Vec<Cost>>);
+
+/// What a turn cost.
+#[derive(Debug, Clone, Copy)]
+struct Cost {
+    wall: Duration,
+    /// CPU of this process. The engines at rest add little; child processes such as `kubectl` are not counted.
+    cpu: Duration,
+}
 
 /// Who is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,13 +62,18 @@ pub(crate) enum Contestant {
     Document,
 }
 
-/// In the order of the first round; each next round begins with the next one.
+/// In the order of the first round.
 const CONTESTANTS: [Contestant; 5] =
     [Contestant::Memory, Contestant::Floor, Contestant::Sqlite, Contestant::Kubectl, Contestant::Document];
 
 impl Times {
     fn of(&self, contestant: Contestant) -> impl Iterator<Item = f64> {
-        self.0.get(&contestant).into_iter().flatten().map(Duration::as_secs_f64)
+        self.0.get(&contestant).into_iter().flatten().map(|cost| cost.wall.as_secs_f64())
+    }
+
+    /// The median of the CPU time of this process, in microseconds.
+    pub(crate) fn cpu_us(&self, contestant: Contestant) -> f64 {
+        median(self.0.get(&contestant).into_iter().flatten().map(|cost| cost.cpu.as_secs_f64() * 1e6))
     }
 
     /// The median, in milliseconds.
@@ -114,7 +128,7 @@ impl<'a> Contest<'a> {
     /// All rounds, after one that only warms up.
     pub(crate) async fn run(&self) -> Result<Walls> {
         let contexts = self.contexts("cold", 1)?;
-        let cold = timed(self.memory.instantiate(&contexts)).await?.as_secs_f64() * 1e3;
+        let cold = timed(self.memory.instantiate(&contexts)).await?.wall.as_secs_f64() * 1e3;
         let clouds = self.size.of(MANY, 2);
         let [rounds_one, rounds_many] = self.size.of([ROUNDS_ONE, ROUNDS_MANY], [1, 1]);
         let warming = self.size.of(1, 0);
@@ -148,7 +162,7 @@ impl<'a> Contest<'a> {
         Ok(times)
     }
 
-    async fn turn(&self, contestant: Contestant, name: &str, clouds: usize) -> Result<Duration> {
+    async fn turn(&self, contestant: Contestant, name: &str, clouds: usize) -> Result<Cost> {
         let contexts = self.contexts(name, clouds)?;
         match contestant {
             Contestant::Memory => timed(self.memory.instantiate(&contexts)).await,
@@ -175,10 +189,10 @@ impl<'a> Contest<'a> {
     }
 }
 
-async fn timed(work: impl Future<Output = Result<()>>) -> Result<Duration> {
-    let start = Instant::now();
+async fn timed(work: impl Future<Output = Result<()>>) -> Result<Cost> {
+    let (start, cpu) = (Instant::now(), usage::cpu()?);
     work.await?;
-    Ok(start.elapsed())
+    Ok(Cost { wall: start.elapsed(), cpu: usage::cpu()?.saturating_sub(cpu) })
 }
 
 /// Lets the servers finish what follows from so many new clouds.

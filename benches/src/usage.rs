@@ -42,12 +42,24 @@ pub fn resident_bytes() -> Result<u64> {
 /// # Errors
 /// Where there is no `/proc` that says it.
 pub fn resident_bytes_of(process: u32) -> Result<u64> {
+    status_of(process, "VmRSS:")
+}
+
+/// The most resident memory that this process ever had, in bytes.
+///
+/// # Errors
+/// Where there is no `/proc` that says it.
+pub fn peak_resident_bytes() -> Result<u64> {
+    status_of(std::process::id(), "VmHWM:")
+}
+
+fn status_of(process: u32, name: &str) -> Result<u64> {
     let file = format!("/proc/{process}/status");
     let status = std::fs::read_to_string(&file).context("the memory of a process is read from /proc")?;
     let line = status
         .lines()
-        .find_map(|line| line.strip_prefix("VmRSS:"))
-        .with_context(|| format!("no VmRSS in {file}"))?;
+        .find_map(|line| line.strip_prefix(name))
+        .with_context(|| format!("no {name} in {file}"))?;
     let kibibytes: u64 = line.trim().trim_end_matches("kB").trim().parse()?;
     Ok(kibibytes * 1024)
 }

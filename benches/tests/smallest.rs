@@ -4,6 +4,8 @@
 //! harness. All benches run side by side, as they wait most of their time.
 #![allow(clippy::print_stdout, reason = "a test without a harness prints what passed")]
 
+#[path = "../forged/main.rs"]
+mod forged;
 #[path = "../instantiate/main.rs"]
 mod instantiate;
 #[path = "../rest/main.rs"]
@@ -23,6 +25,7 @@ use tokio::join;
 const NAME: &str = "each_bench_gives_figures_at_its_smallest_size";
 
 /// A figure of each part of a bench.
+const FORGED: [&str; 2] = ["peak_mib_objects", "wall_ratio_pages"];
 const INSTANTIATE: [&str; 4] = ["growth_exponent", "wall_over_floor_20", "noop_writes", "revoked_ms"];
 const REST: [&str; 2] = ["memory_put_per_second", "memory_growth_bytes"];
 const STORE: [&str; 9] = [
@@ -41,6 +44,7 @@ fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if arguments.first().is_some_and(|first| first == CHILD) {
         return match arguments.get(1).map(String::as_str) {
+            Some("forged") => forged::main(),
             Some("instantiate") => instantiate::main(),
             Some("rest") => rest::main(),
             Some("store") => store::main(),
@@ -71,11 +75,13 @@ fn main() -> Result<()> {
 }
 
 async fn each_bench() -> Result<()> {
-    let (instantiate, rest, store) = join!(
+    let (forged, instantiate, rest, store) = join!(
+        Box::pin(forged::measure(&[], Size::Smallest)),
         Box::pin(instantiate::measure(&[], Size::Smallest)),
         Box::pin(rest::measure(Vec::new(), Size::Smallest)),
         Box::pin(store::measure(&[], Size::Smallest)),
     );
+    check("forged", forged, &FORGED)?;
     check("instantiate", instantiate, &INSTANTIATE)?;
     check("rest", rest, &REST)?;
     check("store", store, &STORE)

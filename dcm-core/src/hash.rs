@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Bytes of a SHA-256 digest.
-pub(crate) const BYTES: usize = 32;
+use crate::hexadecimal::{self, BYTES};
 
 /// The SHA-256 of a value's canonical JSON. Its text form is 64 lower-case hexadecimal digits.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -89,7 +88,7 @@ pub fn write_canonical(value: &Value, text: &mut String) {
 
 impl fmt::Display for ContentHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        hexadecimal::write(&self.0, f)
     }
 }
 
@@ -103,23 +102,7 @@ impl FromStr for ContentHash {
     type Err = InvalidHash;
 
     fn from_str(text: &str) -> Result<Self, InvalidHash> {
-        let digits = text.as_bytes();
-        if digits.len() != 2 * BYTES {
-            return Err(InvalidHash);
-        }
-        let mut bytes = [0; BYTES];
-        for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-            *byte = nibble(pair[0])? << 4 | nibble(pair[1])?;
-        }
-        Ok(Self(bytes))
-    }
-}
-
-fn nibble(digit: u8) -> Result<u8, InvalidHash> {
-    match digit {
-        b'0'..=b'9' => Ok(digit - b'0'),
-        b'a'..=b'f' => Ok(digit - b'a' + 10),
-        _ => Err(InvalidHash),
+        hexadecimal::read(text).map(Self).ok_or(InvalidHash)
     }
 }
 

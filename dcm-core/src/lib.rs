@@ -21,6 +21,7 @@
 //! Without default features only the first six rows remain: what the sync engine needs, with no model of logical clouds
 //! and no cryptography but a digest.
 
+mod hexadecimal;
 #[macro_use]
 mod text_form;
 

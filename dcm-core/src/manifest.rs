@@ -13,6 +13,9 @@ use crate::hash::ContentHash;
 /// add to an object needs room too.
 pub const MANIFEST_BYTES_MAX: usize = 1024 * 1024;
 
+/// API group of roles and bindings.
+const RBAC: &str = "rbac.authorization.k8s.io";
+
 /// Group, version and kind of an object. The core group is the empty text.
 ///
 /// Cheap to clone, and as large as a pointer: an engine keeps some for each object of each cluster.
@@ -116,11 +119,16 @@ impl ObjectKey {
         Self::new(kind.group.clone(), kind.kind.clone(), namespace.map(Into::into), name.into())
     }
 
-    /// True for what binds rights to somebody: a RoleBinding or a ClusterRoleBinding.
+    /// True for the objects that grant rights: roles and bindings.
+    #[must_use]
+    pub fn is_right(&self) -> bool {
+        &*self.group == RBAC
+    }
+
+    /// True for the objects that bind rights to subjects: a RoleBinding or a ClusterRoleBinding.
     #[must_use]
     pub fn is_binding(&self) -> bool {
-        &*self.group == "rbac.authorization.k8s.io"
-            && matches!(&*self.kind, "RoleBinding" | "ClusterRoleBinding")
+        self.is_right() && matches!(&*self.kind, "RoleBinding" | "ClusterRoleBinding")
     }
 }
 

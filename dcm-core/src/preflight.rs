@@ -4,17 +4,18 @@
 //! of them by a SelfSubjectAccessReview, and [`rules`] and [`cluster_role`] write those that are missing (or
 //! all) as the least ClusterRole. Watches follow all namespaces, so a Role would not do.
 //!
-//! Two of the rights are large, and each is there for one thing:
-//! - `escalate` and `bind` on roles: Kubernetes lets nobody give what they don't have. With them the engine needs none of
-//!   the tenants' own rights.
-//! - `list` of every resource: before a namespace is deleted, what others put in it is counted. A cluster without it
-//!   keeps its namespaces until it is given, or `delete contents` is asked for.
+//! Two rights are needed in the namespaces of logical clouds alone ([`Access::in_namespaces`]): `list` of every resource, as what others put into
+//! a namespace is counted before it is deleted, and tokens of ServiceAccounts. They are those of a ClusterRole of their own
+//! ([`namespace_role`]), which the engine binds to itself in each namespace that needs it.
 //!
-//! RBAC can't confine them to the engine's own namespaces. [`Guarded`] makes the admission policy that confines writes.
+//! `escalate` and `bind` on roles are large: Kubernetes lets no user give what that user does not have. With them the engine needs
+//! none of the tenants' own rights. RBAC can't confine them to the engine's own namespaces. [`Guarded`] makes the admission policy that
+//! confines writes.
 
 mod guard;
 mod guarding;
 mod inspection;
+mod namespaced;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -25,12 +26,13 @@ pub use inspection::{InspectError, Inspection, Other, Twin, Unready};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+pub use namespaced::namespace_role;
 use serde::{Deserialize, Serialize};
 
 use crate::logical_cloud::{Level, LogicalCloud, Scope};
 use crate::manifest::GroupVersionKind;
 use crate::port::clock::Clock;
-use crate::port::cluster::{Access, Call, Cluster, Error};
+use crate::port::cluster::{Access, Call, Cluster, Error, NAMESPACE_ROLE};
 use crate::render::SIGNER;
 
 /// The oldest minor version of Kubernetes 1 that works: server-side apply is stable, and certificates have a lifetime
@@ -68,16 +70,21 @@ impl Needs {
         for resource in ["limitranges", "namespaces", "resourcequotas", "serviceaccounts"] {
             needs.add(&VERBS, "", resource);
         }
-        needs.0.insert(Access { subresource: "token".into(), ..access("create", "", "serviceaccounts") });
         needs.add(&REQUEST_VERBS, CERTIFICATES, "certificatesigningrequests");
-        let approval = access("patch", CERTIFICATES, "certificatesigningrequests");
+        let approval = Access::new("patch", CERTIFICATES, "certificatesigningrequests");
         needs.0.insert(Access { subresource: "approval".into(), ..approval });
-        needs.0.insert(Access { name: SIGNER.into(), ..access("approve", CERTIFICATES, "signers") });
+        needs.0.insert(Access { name: SIGNER.into(), ..Access::new("approve", CERTIFICATES, "signers") });
         needs.add_roles("roles", "rolebindings");
         if level == Level::Privileged {
             needs.add_roles("clusterroles", "clusterrolebindings");
         }
-        needs.0.insert(access("list", "*", "*"));
+        // Bindings of others that still name a revoked user, and orphans, are looked for.
+        needs.add(&["list"], RBAC, "clusterrolebindings");
+        needs.add(&["list"], RBAC, "clusterroles");
+        needs.0.extend(["bind", "get"].map(|verb| {
+            let role = Access::new(verb, RBAC, "clusterroles");
+            Access { name: NAMESPACE_ROLE.into(), ..role }
+        }));
         needs
     }
 
@@ -103,30 +110,25 @@ impl Needs {
         self
     }
 
-    /// The accesses, in order.
+    /// True where namespaces of logical clouds are made: what is needed in them ([`Access::in_namespaces`]) is needed, too.
+    #[must_use]
+    pub fn has_namespaces(&self) -> bool {
+        self.0.contains(&Access::new("create", "", "namespaces"))
+    }
+
+    /// The accesses in all namespaces and in the cluster, in order.
     pub fn accesses(&self) -> impl Iterator<Item = &Access> {
         self.0.iter()
     }
 
     fn add(&mut self, verbs: &[&str], group: &str, resource: &str) {
-        self.0.extend(verbs.iter().map(|verb| access(verb, group, resource)));
+        self.0.extend(verbs.iter().map(|verb| Access::new(verb, group, resource)));
     }
 
     fn add_roles(&mut self, roles: &str, bindings: &str) {
         self.add(&VERBS, RBAC, roles);
         self.add(&["bind", "escalate"], RBAC, roles);
         self.add(&VERBS, RBAC, bindings);
-    }
-}
-
-fn access(verb: &str, group: &str, resource: &str) -> Access {
-    Access {
-        verb: verb.into(),
-        group: group.into(),
-        resource: resource.into(),
-        subresource: "".into(),
-        name: "".into(),
-        namespace: None,
     }
 }
 
@@ -158,6 +160,10 @@ pub struct Findings {
     /// The least rules that are missing; empty when nothing is.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<MissingRule>"))]
     pub missing: Vec<PolicyRule>,
+    /// The rules that the ClusterRole `dcm:namespace` lacks: all where the cluster does not have it, or the user may not read it; empty where the
+    /// user has their rights in all namespaces.
+    #[cfg_attr(feature = "schema", schemars(with = "Vec<MissingRule>"))]
+    pub missing_in_namespaces: Vec<PolicyRule>,
     /// Whether an admission policy confines the cluster's user. A cluster without it is ready all the same.
     pub guard: Guard,
 }
@@ -183,7 +189,13 @@ impl Findings {
     /// True when logical clouds will work there.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        !self.too_old && self.missing.is_empty() && !self.is_skewed()
+        !self.too_old && self.has_rights() && !self.is_skewed()
+    }
+
+    /// True when no right is missing.
+    #[must_use]
+    pub fn has_rights(&self) -> bool {
+        self.missing.is_empty() && self.missing_in_namespaces.is_empty()
     }
 
     /// True when the clocks differ by more than [`CLOCK_SKEW_SECONDS_MAX`].
@@ -206,18 +218,28 @@ pub async fn check(
     let asked = clock.now();
     let info = cluster.server_info(call).await?;
     let answered = clock.now();
-    let accesses: Vec<Access> = needs.accesses().cloned().collect();
-    let answers = cluster.review(call, &accesses).await?;
-    let refused = accesses.into_iter().zip(answers).filter(|(_, allowed)| !allowed);
-    let missing: Vec<Access> = refused.map(|(access, _)| access).collect();
+    let mut missing = refused(cluster, call, needs.accesses().cloned().collect()).await?;
+    let missing_in_namespaces = if needs.has_namespaces() {
+        namespaced::missing(cluster, call, &mut missing).await?
+    } else {
+        Vec::new()
+    };
     let guard = guarding::look(cluster, call, needs, &missing).await;
     Ok(Findings {
         too_old: minor_version(&info.version).is_some_and(|minor| minor < MINOR_VERSION_MIN),
         version: info.version,
         clock_skew_seconds: info.time.map(|time| skew(time, asked, answered).as_secs()),
         missing: rules(&missing),
+        missing_in_namespaces: rules(&missing_in_namespaces),
         guard,
     })
+}
+
+/// Those of some accesses that the cluster does not give.
+async fn refused(cluster: &dyn Cluster, call: &Call, accesses: Vec<Access>) -> Result<Vec<Access>, Error> {
+    let answers = cluster.review(call, &accesses).await?;
+    let refused = accesses.into_iter().zip(answers).filter(|(_, allowed)| !allowed);
+    Ok(refused.map(|(access, _)| access).collect())
 }
 
 /// How far a time is outside the span in which it was told; it has whole seconds, so one more is none.

@@ -159,9 +159,11 @@ pub enum Reason {
     FieldConflict,
     /// Somebody else changed or deleted an object, and that is left so and only reported.
     Drifted,
+    /// Another client changed or removed our labels or annotations on an object that is ours by its UID.
+    Tampered,
     /// A recorded namespace is gone; it is not made again silently.
     NamespaceGone,
-    /// The cluster is another one than before.
+    /// The cluster is another one than before, or its kubeconfig leads to another endpoint than the accepted one.
     ClusterChanged,
     /// The cluster is registered under another name, and is worked on under that one.
     SameCluster,
@@ -171,8 +173,11 @@ pub enum Reason {
     PlanStale,
     /// A certificate was approved and is not issued.
     SignerSilent,
-    /// What was issued is good no more, as what it is bound to was replaced; a new one is asked for.
+    /// The cluster does not accept any more what it issued, as what that is bound to was replaced, or what signs credentials; a new one is asked
+    /// for.
     Lapsed,
+    /// The cluster issued a credential and does not accept it: its API server does not trust what signed it.
+    NotAccepted,
     /// A namespace has contents and is kept.
     HasContents,
     /// Work is paused.
@@ -180,6 +185,12 @@ pub enum Reason {
 }
 
 impl Reason {
+    /// True for what another client did to an object that was as desired.
+    #[must_use]
+    pub fn is_drift(self) -> bool {
+        matches!(self, Self::Drifted | Self::Tampered)
+    }
+
     /// True when nothing happens by itself: somebody has to change something.
     #[must_use]
     pub fn needs_somebody(self) -> bool {
@@ -194,6 +205,7 @@ impl Reason {
             | Self::SameCluster
             | Self::StoreBehind
             | Self::PlanStale
+            | Self::NotAccepted
             | Self::Unauthorized => true,
             Self::Waiting
             | Self::Retrying
@@ -202,6 +214,7 @@ impl Reason {
             | Self::Lapsed
             | Self::HasContents
             | Self::Drifted
+            | Self::Tampered
             | Self::Paused => false,
         }
     }

@@ -38,11 +38,13 @@ pub(crate) struct Signed<'t> {
 }
 
 impl<'t> Signed<'t> {
-    /// Takes a text apart; none when it has not the form of one with a MAC. Neither an id of a key nor a tag has a quotation mark.
+    /// Takes a text apart; none when it has not the form of one with a MAC. Neither an id of a key nor a tag has a quotation mark,
+    /// and both are short: a longer member counts for the size of the document.
     pub(crate) fn parse(text: &'t str) -> Option<Self> {
         let (rest, tag) = text.strip_suffix(END)?.rsplit_once(TAG)?;
         let (content, key) = rest.rsplit_once(KEY)?;
-        if key.contains('"') || tag.contains('"') {
+        let fits = text.len() - content.len() <= MAC_BYTES_MAX;
+        if !fits || key.contains('"') || tag.contains('"') {
             return None;
         }
         Some(match content.strip_prefix(VALUE) {
@@ -119,6 +121,13 @@ mod tests {
         ] {
             assert_eq!(content(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn a_member_that_is_longer_than_a_mac_counts_for_the_size() {
+        let text = join(r#"{"a":1}"#, &"k".repeat(MAC_BYTES_MAX), "AA==");
+        assert_eq!(content(&text), None);
+        assert_eq!(bytes(&Document::from_stored(text.clone())), text.len());
     }
 
     proptest! {

@@ -25,6 +25,7 @@ pub mod contract;
 pub mod engine;
 mod identities;
 pub mod planning;
+mod proofs;
 mod record;
 #[cfg(feature = "tokio")]
 pub mod runtime;

@@ -91,8 +91,8 @@ pub(crate) struct Global {
     /// Where app contexts and the state of work on clusters are kept, if not in the store as well: a URL of the same kinds.
     #[arg(long, global = true, env = "DCM_CONTEXTS_STORE", hide_env_values = true, value_name = "URL")]
     pub(crate) contexts_store: Option<StoreUrl>,
-    /// The server to ask instead of a store: https://HOST[:PORT], or http:// for a loopback address. It is asked with the token in DCM_TOKEN,
-    /// or else with the credential of its context.
+    /// The server to ask instead of a store: https://HOST[:PORT], http:// for a loopback address, or unix:PATH for a Unix socket. It is
+    /// asked with the token in DCM_TOKEN, or else with the credential of its context.
     #[arg(long, global = true, env = "DCM_SERVER", value_name = "URL")]
     pub(crate) server: Option<ServerUrl>,
     /// The context whose server is asked (dcm login, dcm context). Default: the current one, where no store is named.

@@ -73,9 +73,14 @@ fn credentials(status: &CloudStatus, detail: Detail, now: Timestamp) -> Vec<Node
             Issuance::Issued { newer: Some(newer), .. } => {
                 Some(Node::leaf(format!("{cluster}: an earlier one; of the newest: {newer}")))
             }
-            Issuance::Issued { not_after, .. } => {
-                (detail == Detail::Each).then(|| Node::leaf(format!("{cluster}: until {not_after:.0}")))
+            Issuance::Issued { not_after, is_shortened: true, .. } => {
+                let text = format!("{cluster}: until {not_after:.0}, which is earlier than was asked for");
+                Some(Node::leaf(text))
             }
+            Issuance::Issued { not_after, is_tried, .. } => (detail == Detail::Each).then(|| {
+                let untried = if *is_tried { "" } else { ", not tried at the cluster" };
+                Node::leaf(format!("{cluster}: until {not_after:.0}{untried}"))
+            }),
         });
         Node::new(text, warnings.chain(each).collect())
     };

@@ -52,6 +52,9 @@ pub struct ClusterSpec {
 pub struct ClusterStatus {
     /// All work on it is paused.
     pub stopped: bool,
+    /// The kubeconfig leads to another endpoint than the accepted one: it is not used until it is accepted.
+    #[serde(default)]
+    pub moved: bool,
     /// When it was registered, by whom.
     pub created: Change,
     /// What is registered was last changed so.
@@ -92,6 +95,11 @@ struct Checked {
     /// The other name under which it is registered.
     #[serde(rename = "registeredAs")]
     registered_as: Option<ClusterId>,
+    /// Its kubeconfig leads to another endpoint than the accepted one.
+    #[serde(default)]
+    moved: bool,
+    /// The cluster that was found there.
+    uid: Option<ClusterUid>,
 }
 
 /// How the server checks a cluster before it registers it.
@@ -177,10 +185,10 @@ impl<'a> Clusters<'a> {
         let kubeconfig = kubeconfig.as_ref().map(Secret::expose);
         let body = SentCheck { kubeconfig, level: *level, documents };
         let asking = self.ask(Method::POST, id, "/check").with(&body).patient();
-        let Checked { findings, other, known, registered_as } = asking.json().await?;
+        let Checked { findings, other, known, registered_as, moved, uid } = asking.json().await?;
         let other = known.zip(other).map(|(known, found)| Other { known, found });
         let twin = registered_as.map(|first| Twin { first });
-        Ok(Inspection { findings, uid: None, twin, other })
+        Ok(Inspection { findings, uid, twin, other, is_moved: moved })
     }
 
     /// Registers a cluster, after a look at whether it is ready for clouds of this level; none: without a look.
@@ -257,7 +265,7 @@ impl<'a> Clusters<'a> {
         self.ask(Method::POST, id, "/resume").done().await
     }
 
-    /// Takes the cluster with this UID as the one that the name stands for.
+    /// Takes the cluster with this UID as the one that the name stands for, and the endpoint of its kubeconfig as the one to reach it at.
     ///
     /// # Errors
     /// `not-found`, `wrong-state`, `not-ready`; those of the server and the connection.

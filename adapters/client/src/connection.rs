@@ -8,10 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri}
 use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::Response;
 use hyper::body::{Bytes, Incoming};
-use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client as HyperClient;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
+use hyper_rustls::ConfigBuilderExt as _;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -23,9 +20,7 @@ use crate::client::{Credential, Options};
 use crate::error::Error;
 use crate::problem::Problem;
 use crate::server_url::ServerUrl;
-
-/// Longest time for a TCP connection to a server.
-pub const CONNECT_TIME_LIMIT: Duration = Duration::from_secs(10);
+use crate::transport::Transport;
 
 /// Largest answer, in bytes. For the status of a logical cloud on 10,000 clusters that is 6.7 kB for each.
 pub const ANSWER_BYTES_MAX: usize = 64 * 1024 * 1024;
@@ -51,7 +46,7 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 #[derive(Debug, Clone)]
 pub(crate) struct Connection {
     server: ServerUrl,
-    client: HyperClient<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    transport: Transport,
     headers: HeaderMap,
     answer_timeout: Duration,
 }
@@ -68,17 +63,9 @@ pub(crate) struct Asking<'a> {
 
 impl Connection {
     pub(crate) fn open(options: &Options) -> Result<Self, Error> {
-        let mut tcp = HttpConnector::new();
-        tcp.enforce_http(false);
-        tcp.set_nodelay(true);
-        tcp.set_connect_timeout(Some(CONNECT_TIME_LIMIT));
-        // Which of the two is spoken was decided by the rules for URLs.
-        let connector =
-            HttpsConnectorBuilder::new().with_tls_config(tls(options)?).https_or_http().enable_http1();
-        let client = HyperClient::builder(TokioExecutor::new()).build(connector.wrap_connector(tcp));
         Ok(Self {
             server: options.server.clone(),
-            client,
+            transport: Transport::new(&options.server, tls(options)?),
             headers: headers(options)?,
             answer_timeout: options.answer_timeout,
         })
@@ -181,12 +168,13 @@ impl Asking<'_> {
     }
 
     async fn sent(&self) -> Result<Response<Incoming>, Error> {
-        let asked = tokio::time::timeout(self.timeout, self.connection.client.request(self.request()?)).await;
+        let asked = self.connection.transport.request(self.request()?);
+        let asked = tokio::time::timeout(self.timeout, asked).await;
         asked.map_err(|_| self.timed_out())?.map_err(|error| self.connection.silent(error))
     }
 
     fn request(&self) -> Result<Request<Full<Bytes>>, Error> {
-        let uri = format!("{}{}", self.connection.server, self.target);
+        let uri = format!("{}{}", self.connection.server.base(), self.target);
         let uri: Uri = uri.parse().map_err(|error| self.connection.silent(error))?;
         let mut request = Request::new(Full::new(self.body.clone().unwrap_or_default()));
         *request.method_mut() = self.method.clone();

@@ -1,13 +1,21 @@
 //! Where a server is.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
 
 use dcm_core::host::is_loopback;
 use http::Uri;
 use http::uri::Authority;
 
-/// The URL of a server's documented API: `https://HOST[:PORT][/PATH]`, or `http://` for a loopback address alone.
+/// What the address of a Unix socket begins with.
+const UNIX: &str = "unix:";
+
+/// The URL below which paths are asked at a Unix socket: a server takes the host for this machine.
+const SOCKET_BASE: &str = "http://localhost";
+
+/// The URL of a server's documented API: `https://HOST[:PORT][/PATH]`, `http://` for a loopback address alone, or `unix:PATH` for a Unix
+/// socket.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ServerUrl(String);
 
@@ -24,6 +32,9 @@ pub enum InvalidUrl {
     /// What stands behind the host is no port. Without this rule a credential would go to the scheme's own port.
     #[error("must have a port from 1 to 65535, or none")]
     Port,
+    /// A path that is found from one folder alone, or that a terminal would obey. Of a system without Unix sockets: any.
+    #[error("must be the absolute path of a socket, such as unix:/run/dcm/api.sock")]
+    Socket,
     /// It has what a server's URL has not.
     #[error("must have no user, no query and no fragment")]
     Parts,
@@ -34,6 +45,17 @@ impl ServerUrl {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The path of the Unix socket, if the server is at one.
+    #[must_use]
+    pub fn socket(&self) -> Option<&Path> {
+        self.0.strip_prefix(UNIX).map(Path::new)
+    }
+
+    /// The URL that the paths of requests are put behind.
+    pub(crate) fn base(&self) -> &str {
+        if self.socket().is_some() { SOCKET_BASE } else { &self.0 }
     }
 
     /// Whether TLS is spoken.
@@ -47,6 +69,10 @@ impl FromStr for ServerUrl {
     type Err = InvalidUrl;
 
     fn from_str(text: &str) -> Result<Self, InvalidUrl> {
+        if let Some(path) = text.strip_prefix(UNIX) {
+            let is_path = cfg!(unix) && path.starts_with('/') && !path.contains(char::is_control);
+            return is_path.then(|| Self(text.to_owned())).ok_or(InvalidUrl::Socket);
+        }
         let uri: Uri = text.parse().map_err(|_| InvalidUrl::Form)?;
         let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
             return Err(InvalidUrl::Form);
@@ -102,6 +128,10 @@ mod tests {
             ("http://127.0.0.1:9077", Ok("http://127.0.0.1:9077")),
             ("http://[::1]:9077", Ok("http://[::1]:9077")),
             ("http://localhost", Ok("http://localhost")),
+            ("unix:/run/dcm/api.sock", Ok("unix:/run/dcm/api.sock")),
+            ("unix:api.sock", Err(InvalidUrl::Socket)),
+            ("unix:", Err(InvalidUrl::Socket)),
+            ("unix:/a\nb", Err(InvalidUrl::Socket)),
             ("http://dcm.example.com", Err(InvalidUrl::Scheme)),
             ("http://127.0.0.1.example.com", Err(InvalidUrl::Scheme)),
             ("ftp://127.0.0.1", Err(InvalidUrl::Scheme)),

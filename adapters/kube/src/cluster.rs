@@ -6,26 +6,39 @@ use async_trait::async_trait;
 use dcm_core::app_context::TokenRequest;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::{
-    Access, Call, Cluster, ClusterUid, Contents, Deletion, Error, FIELD_MANAGER, IssuedToken, Kinds, Marks,
-    Object, Origin, Precondition, Selection, ServerInfo, Stamped, Watch,
+    Access, Call, Cluster, ClusterUid, Contents, Deletion, Error, FIELD_MANAGER, IssuedToken, Kinds, Object,
+    Origin, Page, PageToken, Precondition, Selection, ServerInfo, Stamped, Watch,
 };
+use dcm_core::port::proof::ClusterProofKey;
+use dcm_core::port::trial::{ClientCredential, Trial};
 use dcm_core::secret::Secret;
+use kube::config::AuthInfo;
 use serde_json::{Value, json};
 
+use crate::budget::Budget;
 use crate::discovery::Discovery;
 use crate::failure::Failure;
-use crate::list::{self, Listed};
+use crate::kubeconfig::Checked;
+use crate::list::Pages;
+use crate::namespaced::{ClusterWideRights, Right};
 use crate::options::Options;
 use crate::preferred::{Listable, Served, served};
 use crate::resource::Resource;
 use crate::transport::{APPLY_PATCH, JSON, MERGE_PATCH, Request, Transport};
 use crate::update::{Way, apply_body, choose};
-use crate::{connection, contents, issue, kubeconfig, object, release, review, server, watch};
+use crate::{
+    connection, contents, issue, kubeconfig, namespaced, object, release, review, server, trial, watch,
+};
 
 /// A client of a real cluster, on the tokio runtime that it was made on. Its watches go on without it.
 pub struct KubeCluster {
     transport: Arc<Transport>,
     discovery: Discovery,
+    rights: ClusterWideRights,
+    /// The way to the cluster, without a credential, and how it is taken: credentials of users are tried on it.
+    way: Checked,
+    options: Options,
+    budget: Arc<Budget>,
 }
 
 impl KubeCluster {
@@ -35,10 +48,27 @@ impl KubeCluster {
     /// [`Error::Kubeconfig`] when the kubeconfig is unusable or breaks a rule, [`Error::TimedOut`] when a program that
     /// it may run takes longer than a request may; the program is killed then.
     pub async fn connect(kubeconfig: &Secret, options: &Options) -> Result<Self, Error> {
+        Self::connect_within(kubeconfig, options, Arc::new(Budget::new(options))).await
+    }
+
+    /// The same, where the cluster has a budget already.
+    pub(crate) async fn connect_within(
+        kubeconfig: &Secret,
+        options: &Options,
+        budget: Arc<Budget>,
+    ) -> Result<Self, Error> {
         let checked = kubeconfig::check(kubeconfig, &options.allowed)?;
         let checked = checked.withholding(&options.withheld_variables);
-        let transport = connection::open(checked, options).await?;
-        Ok(Self { transport: Arc::new(transport), discovery: Discovery::default() })
+        let way = checked.clone().of_user(&AuthInfo::default());
+        let transport = connection::open(checked, options, budget.clone()).await?;
+        Ok(Self {
+            transport: Arc::new(transport),
+            discovery: Discovery::default(),
+            rights: ClusterWideRights::default(),
+            way,
+            options: options.clone(),
+            budget,
+        })
     }
 
     async fn resource(&self, call: &Call, kind: &GroupVersionKind) -> Result<Resource, Error> {
@@ -151,10 +181,18 @@ impl Cluster for KubeCluster {
         call: &Call,
         kind: &GroupVersionKind,
         namespace: Option<&str>,
-    ) -> Result<Vec<Object>, Error> {
+        page: Option<&PageToken>,
+    ) -> Result<Page, Error> {
         let path = self.resource(call, kind).await?.collection(namespace);
-        match list::all(&self.transport, call, &path, "", JSON).await {
-            Ok(Listed { items, .. }) => items.into_iter().map(|body| object::read(kind, body)).collect(),
+        let mut pages = Pages::new(&self.transport, path, String::new(), JSON, kind.to_string());
+        if let Some(page) = page {
+            pages = pages.after(page)?;
+        }
+        match pages.page(&self.transport, call).await {
+            Ok(page) => {
+                let objects = page.items().map(|body| object::read(kind, body?));
+                Ok(Page { objects: objects.collect::<Result<_, _>>()?, next: pages.token() })
+            }
             Err(failure) => Err(self.failed(kind, failure).await),
         }
     }
@@ -195,13 +233,17 @@ impl Cluster for KubeCluster {
         kind: &GroupVersionKind,
         key: &ObjectKey,
         observed: &Precondition,
+        origin: Origin,
     ) -> Result<Object, Error> {
         let path = self.resource(call, kind).await?.object(key)?;
         let live = self.observed(call, kind, &path, observed).await?;
+        if kind.is_namespace() {
+            namespaced::leave(&self.transport, call, &key.name).await?;
+        }
         let uri = format!("{path}?{}", write_options(Run::Real));
-        let request = match &live.marks {
-            Some(Marks { origin: Origin::Adopted, .. }) => Request::put(uri, release::given_back(&live.body)),
-            _ => Request::patch(uri, MERGE_PATCH, release::patch(&live.body)),
+        let request = match origin {
+            Origin::Adopted => Request::put(uri, release::given_back(&live.body)),
+            Origin::Created => Request::patch(uri, MERGE_PATCH, release::patch(&live.body)),
         };
         self.object(call, kind, request).await
     }
@@ -242,11 +284,22 @@ impl Cluster for KubeCluster {
     }
 
     async fn issue_token(&self, call: &Call, request: &TokenRequest) -> Result<IssuedToken, Error> {
-        issue::token(&self.transport, call, request).await
+        let token = || issue::token(&self.transport, call, request);
+        self.rights.request(&self.transport, call, Right::Token, &request.namespace, token).await
     }
 
-    async fn contents(&self, call: &Call, namespace: &str) -> Result<Contents, Error> {
-        contents::contents(&self.transport, call, namespace).await
+    async fn try_credential(&self, call: &Call, credential: &ClientCredential) -> Result<Trial, Error> {
+        trial::try_credential(&self.way, &self.options, self.budget.clone(), call, credential).await
+    }
+
+    async fn contents(
+        &self,
+        call: &Call,
+        namespace: &str,
+        proofs: Option<&ClusterProofKey>,
+    ) -> Result<Contents, Error> {
+        let contents = || Box::pin(contents::contents(&self.transport, call, namespace, proofs));
+        self.rights.request(&self.transport, call, Right::List, namespace, contents).await
     }
 
     async fn review(&self, call: &Call, accesses: &[Access]) -> Result<Vec<bool>, Error> {

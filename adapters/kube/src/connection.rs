@@ -3,6 +3,8 @@
 //! kube's own stack is not used, but its parts are: it speaks HTTP/1.1 only (a connection, and a handshake, for each of
 //! hundreds of requests at once), tries again by itself, and takes proxies from the environment.
 
+use std::sync::Arc;
+
 use dcm_core::port::cluster::Error;
 use http::Uri;
 use hyper::rt::{Read, Write};
@@ -16,6 +18,7 @@ use kube::client::{Body, ConfigExt as _};
 use kube::config::Kubeconfig;
 use tower::{BoxError, Service, ServiceBuilder};
 
+use crate::budget::Budget;
 use crate::establish::Establish;
 use crate::failure::{error_of_client, kubeconfig_rule, unusable};
 use crate::kubeconfig::Checked;
@@ -25,23 +28,33 @@ use crate::options::Options;
 use crate::proxy::ProxyUrl;
 use crate::transport::Transport;
 
+/// How much of one answer may come before it is read, where all requests share a connection.
+const STREAM_BYTES: u32 = 256 * 1024;
+
+/// The same of all answers: more than those under way may have together. With less, large answers that wait for their turn
+/// would be in the way of all others, and of those whose turn it is.
+const CONNECTION_BYTES: u32 = 32 * 1024 * 1024;
+
 /// Makes a client. No request is sent, but a program that the kubeconfig may run is run, and its files are read.
-pub(crate) async fn open(checked: Checked, options: &Options) -> Result<Transport, Error> {
+pub(crate) async fn open(
+    checked: Checked,
+    options: &Options,
+    budget: Arc<Budget>,
+) -> Result<Transport, Error> {
     let limit = options.request_time_limit;
-    match tokio::time::timeout(limit, make(checked, options.clone())).await {
+    match tokio::time::timeout(limit, make(checked, options.clone(), budget)).await {
         Ok(made) => made,
         Err(_) => Err(Error::TimedOut { limit }),
     }
 }
 
-async fn make(checked: Checked, options: Options) -> Result<Transport, Error> {
+async fn make(checked: Checked, options: Options, budget: Arc<Budget>) -> Result<Transport, Error> {
     choose_cryptography();
-    let time_limit = options.request_time_limit;
     let proxy = checked.proxy.or_else(|| options.proxy.clone());
     let mut config = blocking(|| config_of(checked.kubeconfig)).await?;
     let login = Login::begin(&mut config.auth_info).await?;
-    let client = blocking(move || build(&config, proxy, &options)).await?;
-    Ok(Transport::new(client, login, time_limit))
+    let (client, options) = blocking(move || Ok((build(&config, proxy, &options)?, options))).await?;
+    Ok(Transport::new(client, login, &options, budget))
 }
 
 /// Files block.
@@ -106,6 +119,8 @@ where
         .timer(TokioTimer::new())
         .pool_timer(TokioTimer::new())
         .pool_max_idle_per_host(options.connections_idle_max)
+        .http2_initial_stream_window_size(STREAM_BYTES)
+        .http2_initial_connection_window_size(CONNECTION_BYTES)
         .http2_keep_alive_interval(options.silence_limit)
         .http2_keep_alive_timeout(options.silence_limit)
         .build(Establish::new(tls(config, connector)?, options.connect_time_limit));

@@ -6,26 +6,37 @@
 //! - ServiceAccount `default`, ConfigMap `kube-root-ca.crt`, Endpoints with a Service of their name, and the token
 //!   Secrets that older versions made for each ServiceAccount (`NAME-token-…`): Kubernetes made them;
 //! - what has an owner that is in the namespace, too: it goes with it. EndpointSlices of Services are of this kind;
-//! - our own objects of the app context that asks.
+//! - our own objects of the app context that asks, as far as their marks are proved;
+//! - the RoleBinding by which we list it ([`namespaced`]).
 //!
 //! An object that two groups serve is counted once. A resource that we may not list is an error, never an empty one.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::ContextId;
-use dcm_core::port::cluster::{CONTENTS_SAMPLE_MAX, Call, Contents, Error, LABEL_CONTEXT, LABEL_OWNER};
+use dcm_core::port::cluster::{
+    ANNOTATION_GENERATION, ANNOTATION_MANIFEST, ANNOTATION_ORIGIN, CONTENTS_SAMPLE_MAX, Call, Contents,
+    Error, LABEL_CONTEXT, LABEL_OWNER, NAMESPACE_BINDING,
+};
+use dcm_core::port::proof::{ANNOTATION_PROOF, ClusterProofKey};
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use serde::Deserialize;
+use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::list;
+use crate::list::Pages;
+use crate::namespaced;
 use crate::preferred::{Listable, listable};
 use crate::transport::Transport;
 
 /// Lists at once: enough to be quick over some fifty resources, and far under what an API server takes from one client.
 const LISTS_AT_ONCE: usize = 8;
+
+/// How much is kept of the contents of one namespace while they are counted: some 100,000 objects.
+const KEPT_BYTES_MAX: usize = 32 * 1024 * 1024;
 
 /// Metadata only; plain objects from servers that don't know the form. Both are read the same.
 const METADATA_ONLY: &str =
@@ -35,41 +46,70 @@ const METADATA_ONLY: &str =
 const TOKEN_OF: &str = "kubernetes.io/service-account.name";
 
 /// Counts what is in a namespace.
-pub(crate) async fn contents(transport: &Transport, call: &Call, namespace: &str) -> Result<Contents, Error> {
+pub(crate) async fn contents(
+    transport: &Transport,
+    call: &Call,
+    namespace: &str,
+    proofs: Option<&ClusterProofKey>,
+) -> Result<Contents, Error> {
     let resources = listable(transport, call).await?;
-    let lists = resources.into_iter().map(|resource| list(transport, call, namespace, resource));
+    let place = Place { call, namespace, proofs };
+    let kept = AtomicUsize::new(0);
+    let lists = resources.into_iter().map(|resource| list(transport, &place, &kept, resource));
     let found: Vec<Vec<Found>> = stream::iter(lists).buffer_unordered(LISTS_AT_ONCE).try_collect().await?;
-    Ok(count(found.into_iter().flatten().collect(), namespace, call))
+    let mut found: Vec<Found> = found.into_iter().flatten().collect();
+    if found.iter().any(Found::is_named_as_our_binding)
+        && namespaced::is_own(transport, call, namespace).await?
+    {
+        found.retain(|found| !found.is_named_as_our_binding());
+    }
+    Ok(count(found, &place))
 }
 
 async fn list(
     transport: &Transport,
-    call: &Call,
-    namespace: &str,
+    place: &Place<'_>,
+    kept: &AtomicUsize,
     resource: Listable,
 ) -> Result<Vec<Found>, Error> {
-    let path = resource.resource.collection(Some(namespace));
-    let items: Vec<Item> = match list::all(transport, call, &path, "", METADATA_ONLY).await {
-        Ok(listed) => listed.items,
-        // It was there when it was discovered: a definition that was removed since, with all its objects.
-        Err(Failure::Refused(refused)) if refused.status.code == 404 => Vec::new(),
-        Err(failure) => return Err(name_resource(failure.into(), &resource)),
-    };
-    let found = items.into_iter().map(|item| Found {
-        group: resource.resource.group.clone(),
-        kind: resource.kind.clone(),
-        metadata: item.metadata,
-    });
-    Ok(found.collect())
+    let path = resource.resource.collection(Some(place.namespace));
+    let what = name_of(&resource);
+    let mut pages = Pages::new(transport, path, String::new(), METADATA_ONLY, what.clone());
+    let mut found = Vec::new();
+    while !pages.is_over() {
+        let page = match pages.page(transport, place.call).await {
+            Ok(page) => page,
+            // It was there when it was discovered: a definition that was removed since, with all its objects.
+            Err(Failure::Refused(refused)) if refused.status.code == 404 => return Ok(Vec::new()),
+            Err(failure) => return Err(name_resource(failure.into(), &resource)),
+        };
+        for item in page.items() {
+            let Item { metadata } = item?;
+            let metadata = metadata.trimmed();
+            if kept.fetch_add(metadata.bytes(), Ordering::Relaxed) > KEPT_BYTES_MAX {
+                let what =
+                    format!("contents of more than {KEPT_BYTES_MAX} bytes of names and marks, at {what}");
+                return Err(Error::Unsupported { what });
+            }
+            let (group, kind) = (resource.resource.group.clone(), resource.kind.clone());
+            found.push(Found { group, kind, metadata });
+        }
+    }
+    Ok(found)
+}
+
+fn name_of(resource: &Listable) -> String {
+    let (plural, group) = (&resource.resource.plural, &resource.resource.group);
+    let dot = if group.is_empty() { "" } else { "." };
+    format!("{plural}{dot}{group}")
 }
 
 /// Says which resource may not be listed, whatever the server's words are.
 fn name_resource(error: Error, resource: &Listable) -> Error {
     match error {
         Error::Forbidden { message } => {
-            let (plural, group) = (&resource.resource.plural, &resource.resource.group);
-            let dot = if group.is_empty() { "" } else { "." };
-            Error::Forbidden { message: format!("{plural}{dot}{group} can't be listed: {message}") }
+            let message = format!("{} can't be listed: {message}", name_of(resource));
+            Error::Forbidden { message }
         }
         other => other,
     }
@@ -91,6 +131,25 @@ struct Metadata {
     owner_references: Vec<OwnerReference>,
 }
 
+impl Metadata {
+    /// What counts of it; the rest may be a hundred times as much.
+    fn trimmed(mut self) -> Self {
+        self.labels.retain(|key, _| [LABEL_OWNER, LABEL_CONTEXT].contains(&&**key));
+        self.annotations.retain(|key, _| {
+            let is_mark = [ANNOTATION_GENERATION, ANNOTATION_MANIFEST, ANNOTATION_ORIGIN, ANNOTATION_PROOF];
+            key == TOKEN_OF || is_mark.contains(&&**key)
+        });
+        self
+    }
+
+    /// How much memory it takes, about.
+    fn bytes(&self) -> usize {
+        let marks = self.labels.iter().chain(&self.annotations).map(|(key, value)| key.len() + value.len());
+        let owners = self.owner_references.iter().map(|owner| owner.uid.len() + size_of::<OwnerReference>());
+        size_of::<Found>() + self.name.len() + self.uid.len() + marks.chain(owners).sum::<usize>()
+    }
+}
+
 #[derive(Debug, Deserialize)]
 struct OwnerReference {
     uid: String,
@@ -104,7 +163,14 @@ struct Found {
     metadata: Metadata,
 }
 
-fn count(found: Vec<Found>, namespace: &str, call: &Call) -> Contents {
+/// Where is counted, and for whom.
+struct Place<'a> {
+    call: &'a Call,
+    namespace: &'a str,
+    proofs: Option<&'a ClusterProofKey>,
+}
+
+fn count(found: Vec<Found>, place: &Place<'_>) -> Contents {
     let listed: BTreeSet<String> = found.iter().map(|found| found.metadata.uid.clone()).collect();
     let services: BTreeSet<String> = found
         .iter()
@@ -113,9 +179,9 @@ fn count(found: Vec<Found>, namespace: &str, call: &Call) -> Contents {
         .collect();
     let counted: BTreeMap<String, ObjectKey> = found
         .into_iter()
-        .filter(|found| !found.is_made_by_kubernetes(&services) && !found.is_of(call))
+        .filter(|found| !found.is_made_by_kubernetes(&services) && !found.is_ours(place))
         .filter(|found| !found.metadata.owner_references.iter().any(|owner| listed.contains(&owner.uid)))
-        .map(|found| (found.metadata.uid.clone(), found.key(namespace)))
+        .map(|found| (found.metadata.uid.clone(), found.key(place.namespace)))
         .collect();
     let mut sample: Vec<ObjectKey> = counted.values().cloned().collect();
     sample.sort();
@@ -126,6 +192,11 @@ fn count(found: Vec<Found>, namespace: &str, call: &Call) -> Contents {
 impl Found {
     fn is(&self, group: &str, kind: &str) -> bool {
         &*self.group == group && &*self.kind == kind
+    }
+
+    /// True for a binding of the name of ours; what it binds is not in its metadata.
+    fn is_named_as_our_binding(&self) -> bool {
+        self.is("rbac.authorization.k8s.io", "RoleBinding") && self.metadata.name == NAMESPACE_BINDING
     }
 
     fn is_made_by_kubernetes(&self, services: &BTreeSet<String>) -> bool {
@@ -143,12 +214,18 @@ impl Found {
     }
 
     /// True for an object of the app context that asks.
-    fn is_of(&self, call: &Call) -> bool {
+    fn is_ours(&self, place: &Place<'_>) -> bool {
         let label = |key: &str| self.metadata.labels.get(key).map(String::as_str);
-        let context = call.context.as_ref().map(ContextId::as_str);
+        let context = place.call.context.as_ref().map(ContextId::as_str);
         context.is_some()
-            && label(LABEL_OWNER) == Some(call.owner.as_str())
+            && label(LABEL_OWNER) == Some(place.call.owner.as_str())
             && label(LABEL_CONTEXT) == context
+            && place.proofs.is_some_and(|proofs| proofs.proves(&self.key(place.namespace), &self.marks()))
+    }
+
+    /// The part of the object in which its marks are.
+    fn marks(&self) -> Value {
+        json!({"metadata": {"labels": self.metadata.labels, "annotations": self.metadata.annotations}})
     }
 
     fn key(&self, namespace: &str) -> ObjectKey {
@@ -161,9 +238,10 @@ impl Found {
 mod tests {
     use super::*;
     use dcm_core::app_context::Generation;
+    use dcm_core::manifest::GroupVersionKind;
     use dcm_core::name::OwnerId;
-    use dcm_core::port::cluster::Fence;
-    use serde_json::{Value, json};
+    use dcm_core::port::cluster::{ClusterUid, Fence, Marks, Origin};
+    use dcm_core::port::proof::{PROOF_BYTES, ProofKey};
 
     fn call(context: Option<&str>) -> Call {
         Call {
@@ -206,30 +284,49 @@ mod tests {
         ];
         let expected: BTreeSet<String> =
             table.iter().filter(|(_, counts)| *counts).map(|(found, _)| found.key("n").to_string()).collect();
-        let contents = count(table.into_iter().map(|(found, _)| found).collect(), "n", &call(None));
+        let contents = counted(table.into_iter().map(|(found, _)| found).collect(), None);
         assert_eq!(contents.count, expected.len());
         assert_eq!(contents.sample.iter().map(ToString::to_string).collect::<BTreeSet<_>>(), expected);
     }
 
+    fn proofs() -> ClusterProofKey {
+        ProofKey::new(&[1; PROOF_BYTES]).on(&ClusterUid("c".into()))
+    }
+
+    /// What is counted for an app context.
+    fn counted(found: Vec<Found>, context: Option<&str>) -> Contents {
+        count(found, &Place { call: &call(context), namespace: "n", proofs: Some(&proofs()) })
+    }
+
+    /// A ConfigMap with the marks of an owner and a context; their proof is that for an object of another name, where one
+    /// is given.
+    fn marked(name: &str, owner: &str, context: &str, proof_of: Option<&str>) -> Found {
+        let (owner, context) = (OwnerId::new(owner).unwrap(), ContextId::new(context).unwrap());
+        let marks =
+            Marks { owner, context, generation: Generation(1), manifest: None, origin: Origin::Created };
+        let kind = GroupVersionKind::new("", "v1", "ConfigMap");
+        let proof = proofs().prove(&ObjectKey::of_kind(&kind, Some("n"), proof_of.unwrap_or(name)), &marks);
+        let labels = json!({LABEL_OWNER: marks.owner.as_str(), LABEL_CONTEXT: marks.context.as_str()});
+        let annotations = json!({ANNOTATION_GENERATION: "1", ANNOTATION_PROOF: proof.to_string()});
+        found("", "ConfigMap", name, json!({"labels": labels, "annotations": annotations}))
+    }
+
     #[test]
     fn our_own_objects_of_the_context_are_not_counted_and_those_of_others_are() {
-        let marked =
-            |owner: &str, context: &str| json!({"labels": {LABEL_OWNER: owner, LABEL_CONTEXT: context}});
         let objects = || {
+            let owned_by_ours = json!({"ownerReferences": [{"uid": "ConfigMap/ours"}]});
             vec![
-                found("", "ConfigMap", "ours", marked("dcm", "lc-1")),
-                found("", "ConfigMap", "other-context", marked("dcm", "lc-2")),
-                found("", "ConfigMap", "other-owner", marked("else", "lc-1")),
-                found(
-                    "",
-                    "ConfigMap",
-                    "owned-by-ours",
-                    json!({"ownerReferences": [{"uid": "ConfigMap/ours"}]}),
-                ),
+                marked("ours", "dcm", "lc-1", None),
+                marked("other-context", "dcm", "lc-2", None),
+                marked("other-owner", "else", "lc-1", None),
+                marked("forged", "dcm", "lc-1", Some("ours")),
+                found("", "ConfigMap", "owned-by-ours", owned_by_ours),
             ]
         };
-        assert_eq!(count(objects(), "n", &call(Some("lc-1"))).count, 2);
-        assert_eq!(count(objects(), "n", &call(None)).count, 3);
+        assert_eq!(counted(objects(), Some("lc-1")).count, 3);
+        assert_eq!(counted(objects(), None).count, 4);
+        let without_key = Place { call: &call(Some("lc-1")), namespace: "n", proofs: None };
+        assert_eq!(count(objects(), &without_key).count, 4);
     }
 
     #[test]
@@ -237,7 +334,7 @@ mod tests {
         let mut objects =
             vec![found("", "Event", "e", json!({})), found("events.k8s.io", "Event", "e", json!({}))];
         objects.extend((0..20).rev().map(|n| found("", "ConfigMap", &format!("c{n:02}"), json!({}))));
-        let contents = count(objects, "n", &call(None));
+        let contents = counted(objects, None);
         assert_eq!(contents.count, 21);
         assert_eq!(contents.sample.len(), CONTENTS_SAMPLE_MAX);
         assert_eq!(contents.sample[0].to_string(), "ConfigMap n/c00");

@@ -1,24 +1,24 @@
 //! The events of a watch: one JSON value on each line of a body that goes on.
 
-use dcm_core::port::cluster::Error;
+use std::sync::Arc;
+
 use futures::stream::{self, BoxStream, StreamExt as _};
-use http_body_util::BodyExt as _;
 use kube::client::Body;
 use kube::core::WatchEvent;
 use serde_json::Value;
 
-use crate::failure::{Failure, error_of_client, unreadable};
-
-/// Longest line. An object is at most 1.5 MiB where it is stored, and its JSON is little more; without a limit a broken
-/// cluster could take all memory.
-const LINE_BYTES_MAX: usize = 16 * 1024 * 1024;
+use crate::budget::{Budget, Held, SMALL_BYTES_MAX};
+use crate::failure::{Failure, Large, Limit, unreadable};
+use crate::slices::slice;
+use crate::transport::{Sizes, next_data};
 
 /// What a watch tells.
 pub(crate) type Events = BoxStream<'static, Result<WatchEvent<Value>, Failure>>;
 
-/// Reads events until the body ends. A last line without its end is left out: the connection broke in it.
-pub(crate) fn read(body: Body) -> Events {
-    let lines = Lines { body, received: Vec::new(), searched: 0 };
+/// Reads events until the body ends. A last line without its end is left out: the connection broke in it. No event is larger
+/// than an object may be; reading is paid for out of the budget.
+pub(crate) fn read(body: Body, budget: Arc<Budget>, sizes: Sizes) -> Events {
+    let lines = Lines { body, budget, sizes, received: Vec::new(), searched: 0, held: None };
     stream::try_unfold(lines, |mut lines| async move {
         let Some(line) = lines.next().await? else {
             return Ok(None);
@@ -31,27 +31,43 @@ pub(crate) fn read(body: Body) -> Events {
 
 struct Lines {
     body: Body,
+    budget: Arc<Budget>,
+    sizes: Sizes,
     received: Vec<u8>,
     /// Up to here there is no end of a line.
     searched: usize,
+    /// A place for what was received, where that is large.
+    held: Option<Held>,
 }
 
 impl Lines {
     async fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         loop {
             if let Some(line) = self.take() {
+                self.check_values(&line)?;
                 return Ok(Some(line));
             }
-            if self.received.len() > LINE_BYTES_MAX {
-                let what = format!("an event of more than {LINE_BYTES_MAX} bytes");
-                return Err(Error::Unsupported { what }.into());
+            self.check(
+                self.received.len() <= self.sizes.object_bytes_max,
+                Limit::Bytes(self.sizes.object_bytes_max),
+            )?;
+            let Some(data) = next_data(&mut self.body).await? else { return Ok(None) };
+            if self.held.is_none() && self.received.len() + data.len() > SMALL_BYTES_MAX {
+                self.held = Some(self.budget.hold(self.sizes.object_bytes_max).await);
             }
-            match self.body.frame().await {
-                None => return Ok(None),
-                Some(Err(error)) => return Err(error_of_client(error)),
-                Some(Ok(frame)) => self.received.extend(frame.into_data().unwrap_or_default()),
-            }
+            self.budget.pay(data.len()).await;
+            self.received.extend_from_slice(&data);
         }
+    }
+
+    fn check_values(&self, line: &[u8]) -> Result<(), Failure> {
+        let values_max = self.sizes.values_max;
+        let is_small = line.len() <= values_max || slice(line, values_max).values <= values_max;
+        self.check(is_small, Limit::Values(values_max))
+    }
+
+    fn check(&self, is_within: bool, limit: Limit) -> Result<(), Failure> {
+        if is_within { Ok(()) } else { Err(Large { limit, items: 0 }.into()) }
     }
 
     /// Takes a whole line off what was received.
@@ -63,13 +79,24 @@ impl Lines {
         };
         let rest = self.received.split_off(self.searched + end + 1);
         self.searched = 0;
+        if rest.len() <= SMALL_BYTES_MAX {
+            self.held = None;
+        }
         Some(std::mem::replace(&mut self.received, rest))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use dcm_core::port::cluster::Error;
+
     use super::*;
+    use crate::options::Options;
+
+    fn read(body: Body) -> Events {
+        let options = Options { object_bytes_max: 300 * 1024, values_max: 1000, ..Options::default() };
+        super::read(body, Arc::new(Budget::new(&options)), Sizes::of(&options))
+    }
 
     #[tokio::test]
     async fn each_line_is_an_event_and_a_torn_one_is_left_out() {
@@ -92,8 +119,11 @@ mod tests {
     async fn what_is_no_event_or_too_long_is_an_error() {
         let garbage = read(Body::from(b"no\n".to_vec())).next().await.unwrap().map(|_| ());
         assert!(matches!(garbage, Err(Failure::Broken(Error::Server { .. }))), "{garbage:?}");
-        let endless = Body::from(vec![b' '; LINE_BYTES_MAX + 1]);
-        let endless = read(endless).next().await.unwrap().map(|_| ());
-        assert!(matches!(endless, Err(Failure::Broken(Error::Unsupported { .. }))), "{endless:?}");
+        let endless = vec![b' '; 300 * 1024 + 1];
+        let many = format!("[{}0]\n", "0,".repeat(1000)).into_bytes();
+        for large in [endless, many] {
+            let large = read(Body::from(large)).next().await.unwrap().map(|_| ());
+            assert!(matches!(large, Err(Failure::Large(_))), "{large:?}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! What went wrong, in the words of the port.
 
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use dcm_core::port::cluster::Error;
 use kube::client::AuthError;
 use kube::config::KubeconfigError;
 use kube::core::Status;
+use serde_json::error::Category;
 
 use crate::networks::Denied;
 
@@ -69,6 +71,33 @@ pub(crate) enum Failure {
     Refused(Box<Refused>),
     /// There was no answer, or none that we understand.
     Broken(Error),
+    /// The answer is larger than it may be: it was not read to its end.
+    Large(Large),
+}
+
+/// An answer that is too large.
+#[derive(Debug, Clone)]
+pub(crate) struct Large {
+    /// The limit that it is beyond.
+    pub(crate) limit: Limit,
+    /// Of a list, how many items were read whole.
+    pub(crate) items: usize,
+}
+
+/// How large an answer may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Limit {
+    Bytes(usize),
+    Values(usize),
+}
+
+impl fmt::Display for Limit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Bytes(bytes) => write!(f, "{bytes} bytes"),
+            Self::Values(values) => write!(f, "{values} values"),
+        }
+    }
 }
 
 impl Failure {
@@ -76,6 +105,7 @@ impl Failure {
     pub(crate) fn about(self, kind: &GroupVersionKind) -> Error {
         match self {
             Self::Refused(refused) if refused.is_not_served() => Error::UnknownKind { kind: kind.clone() },
+            Self::Large(large) => large.error_of(&format!("one {kind}")),
             other => other.into(),
         }
     }
@@ -98,7 +128,21 @@ impl From<Failure> for Error {
         match failure {
             Failure::Refused(refused) => error_of(&refused),
             Failure::Broken(error) => error,
+            Failure::Large(large) => large.error_of("an answer"),
         }
+    }
+}
+
+impl Large {
+    /// The error, which names what is too large.
+    pub(crate) fn error_of(&self, what: &str) -> Error {
+        Error::Unsupported { what: format!("{what} of more than {}", self.limit) }
+    }
+}
+
+impl From<Large> for Failure {
+    fn from(large: Large) -> Self {
+        Self::Large(large)
     }
 }
 
@@ -191,8 +235,15 @@ pub(crate) const UNREADABLE: u16 = 200;
 
 /// An answer that is not what the API says it is.
 pub(crate) fn unreadable(error: &serde_json::Error) -> Error {
-    // A JSON error tells the place and the expected type, not the content.
-    Error::Server { code: UNREADABLE, message: format!("the answer can't be read: {error}") }
+    let what = match error.classify() {
+        Category::Io | Category::Eof => "it ends too early",
+        Category::Syntax => "it is no JSON",
+        // The error itself quotes the value.
+        Category::Data => "a field is missing or of another type",
+    };
+    let (line, column) = (error.line(), error.column());
+    let message = format!("the answer can't be read: {what}, at line {line}, column {column}");
+    Error::Server { code: UNREADABLE, message }
 }
 
 /// Where a credential was to come from, and did not. What the program or file said may be in the error, so that is left
@@ -310,6 +361,19 @@ mod tests {
         {
             let error = error_of(&Refused::read(422, None, body));
             assert_eq!(error.to_string(), "refused: the answer is no status of Kubernetes");
+        }
+    }
+
+    #[test]
+    fn of_an_answer_of_another_shape_no_value_is_passed_on() {
+        let refusal = |body: &str| unreadable(&serde_json::from_str::<u8>(body).unwrap_err()).to_string();
+        for (body, expected) in [
+            (r#""hunter2""#, "a field is missing or of another type, at line 1, column 9"),
+            ("hunter2", "it is no JSON, at line 1, column 1"),
+            ("", "it ends too early, at line 1, column 0"),
+        ] {
+            let expected = format!("the cluster failed with 200: the answer can't be read: {expected}");
+            assert_eq!(refusal(body), expected);
         }
     }
 

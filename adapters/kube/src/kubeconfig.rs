@@ -125,6 +125,14 @@ impl Checked {
         self
     }
 
+    /// The same way to the cluster, for another user.
+    pub(crate) fn of_user(mut self, other: &AuthInfo) -> Self {
+        for user in &mut self.kubeconfig.auth_infos {
+            user.auth_info = Some(other.clone());
+        }
+        self
+    }
+
     /// URL of the cluster's API server.
     #[must_use]
     pub fn server(&self) -> &str {

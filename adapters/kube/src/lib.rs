@@ -4,9 +4,16 @@
 //! An embedder gives [`KubeClusters`] a source of kubeconfigs ([`Kubeconfigs`]) and [`Options`]. What a kubeconfig may
 //! do is in [`kubeconfig`]: by default it runs no program, reads no file, and goes through no proxy.
 //!
-//! It promises what the port's contract says. It keeps no state but what a connection needs, never tries again by
-//! itself (a watch begins again a bounded number of times), and waits for no budget.
+//! It promises what the port's contract says. It keeps no state but what a connection needs and what a cluster owes of its
+//! budget, and never tries again by itself: but a watch begins again a bounded number of times, and a page of a list that is
+//! too large is asked for with fewer objects.
+//!
+//! What a cluster answers is bounded ([`Options`]): pages, objects and whole lists by their size, and the bodies of its answers
+//! by a rate. So neither a cluster nor its tenants can take the memory of the process, or by what they send the time of other
+//! clusters. But clusters that begin large answers, and don't end them, hold room of the [`Memory`] that all share: where some
+//! of them hold all of it, large answers of other clusters wait.
 
+mod budget;
 mod cluster;
 mod clusters;
 mod connection;
@@ -20,6 +27,7 @@ mod issue;
 pub mod kubeconfig;
 mod list;
 mod login;
+mod namespaced;
 mod networks;
 mod object;
 mod options;
@@ -29,10 +37,14 @@ mod release;
 mod resource;
 mod review;
 mod server;
+mod slices;
 mod transport;
+mod trial;
 mod update;
 mod watch;
+mod whoami;
 
+pub use budget::Memory;
 pub use cluster::KubeCluster;
 pub use clusters::{KubeClusters, Kubeconfigs};
 pub use networks::{DeniedNetworks, InvalidNetwork, Network};

@@ -1,59 +1,176 @@
 //! Lists, page by page.
+//!
+//! A page is taken as it came, and read when it is needed. One that is too large is asked for again with fewer objects; one
+//! object that is too large, and a list that goes on for ever, are errors that name the kind.
 
-use dcm_core::port::cluster::{Call, Error};
+use std::ops::Range;
+
+use dcm_core::port::cluster::{Call, Error, PageToken};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, unreadable};
 use crate::resource::escape;
-use crate::transport::{Request, Transport};
+use crate::slices::slice;
+use crate::transport::{Answer, Request, Transport};
 
-/// Objects on one page: as many as Kubernetes' own clients ask for.
-const PAGE_OBJECTS: usize = 500;
+/// Most pages of a list beyond one for each object. It ends a list of empty pages, which a broken cluster goes on with for
+/// ever.
+const EMPTY_PAGES_MAX: usize = 1000;
 
-/// Most pages of one list. It ends a list that a broken cluster goes on with for ever.
-const PAGES_MAX: usize = 1000;
-
-/// All items of a list, and the resource version that they are of.
-pub(crate) struct Listed<T> {
-    pub(crate) items: Vec<T>,
-    pub(crate) version: String,
+/// A list that is read page by page.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    path: String,
+    query: String,
+    accept: &'static str,
+    /// What is listed, for errors.
+    what: String,
+    /// Objects that a page is asked for with.
+    limit: usize,
+    next: Option<String>,
+    is_begun: bool,
+    pages: usize,
+    objects: usize,
+    bytes: u64,
 }
 
-/// Lists what is under a path.
-pub(crate) async fn all<T: DeserializeOwned>(
-    transport: &Transport,
-    call: &Call,
-    path: &str,
-    query: &str,
-    accept: &'static str,
-) -> Result<Listed<T>, Failure> {
-    let mut items = Vec::new();
-    let mut page_after = String::new();
-    for _ in 0..PAGES_MAX {
-        let mut uri = format!("{path}?limit={PAGE_OBJECTS}{query}");
-        if !page_after.is_empty() {
-            uri = format!("{uri}&continue={}", escape(&page_after));
-        }
-        let page: Page<T> = transport.send(call, Request::page(uri).accepting(accept)).await?.read()?;
-        items.extend(page.items.into_iter().flatten());
-        page_after = page.metadata.page_after;
-        if page_after.is_empty() {
-            return Ok(Listed { items, version: page.metadata.resource_version });
+impl Pages {
+    pub(crate) fn new(
+        transport: &Transport,
+        path: String,
+        query: String,
+        accept: &'static str,
+        what: String,
+    ) -> Self {
+        let limit = transport.sizes().page_objects;
+        let (next, is_begun) = (None, false);
+        Self { path, query, accept, what, limit, next, is_begun, pages: 0, objects: 0, bytes: 0 }
+    }
+
+    /// Goes on where a page ended that named this. What another list named is as if it was too old.
+    pub(crate) fn after(mut self, token: &PageToken) -> Result<Self, Error> {
+        let mut parts = token.0.splitn(4, ':');
+        let mut number = || parts.next().and_then(|part| part.parse::<u64>().ok());
+        let (limit, bytes, pages) = (number(), number(), number());
+        let (Some(limit), Some(bytes), Some(pages), Some(next)) = (limit, bytes, pages, parts.next()) else {
+            return Err(Error::Gone);
+        };
+        self.limit = usize::try_from(limit).unwrap_or(self.limit).clamp(1, self.limit);
+        (self.bytes, self.pages) = (bytes, usize::try_from(pages).unwrap_or(usize::MAX));
+        (self.next, self.is_begun) = (Some(next.to_owned()), true);
+        Ok(self)
+    }
+
+    /// Names the next page; none after the last one.
+    pub(crate) fn token(&self) -> Option<PageToken> {
+        let Self { limit, bytes, pages, objects, next, .. } = self;
+        // The token has no count of objects: only pages without any count against the limit.
+        let pages = pages.saturating_sub(*objects);
+        next.as_ref().map(|next| PageToken(format!("{limit}:{bytes}:{pages}:{next}").into()))
+    }
+
+    /// True when the last page was read.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_begun && self.next.is_none()
+    }
+
+    /// The next page.
+    pub(crate) async fn page(&mut self, transport: &Transport, call: &Call) -> Result<Page, Failure> {
+        let answer = self.ask(transport, call).await?;
+        let page = Page::of(answer)?;
+        self.is_begun = true;
+        self.pages += 1;
+        self.objects += page.items.len();
+        self.bytes += page.answer.text().len() as u64;
+        self.next = Some(page.after.clone()).filter(|after| !after.is_empty());
+        self.check(transport)?;
+        Ok(page)
+    }
+
+    /// The answer with a page that is not too large.
+    async fn ask(&mut self, transport: &Transport, call: &Call) -> Result<Answer, Failure> {
+        let sizes = transport.sizes();
+        loop {
+            let mut uri = format!("{}?limit={}{}", self.path, self.limit, self.query);
+            if let Some(next) = &self.next {
+                uri = format!("{uri}&continue={}", escape(next));
+            }
+            let bytes_max = if self.limit > 1 { sizes.page_bytes_max } else { sizes.object_bytes_max };
+            let request = Request::get_within(uri, bytes_max).accepting(self.accept);
+            match transport.send(call, request).await {
+                // Those that were read in the room for a page, and not more than half: servers look at the objects alone.
+                Err(Failure::Large(large)) if self.limit > 1 => {
+                    self.limit = (self.limit / 2).min(large.items).max(1);
+                }
+                Err(Failure::Large(large)) => {
+                    return Err(large.error_of(&format!("a list with one {}", self.what)).into());
+                }
+                answer => return answer,
+            }
         }
     }
-    Err(Error::Unsupported { what: format!("a list of more than {PAGES_MAX} pages") }.into())
+
+    /// Ends a list that goes on for ever.
+    fn check(&self, transport: &Transport) -> Result<(), Error> {
+        let sizes = transport.sizes();
+        let limit = if self.bytes > sizes.list_bytes_max {
+            format!("{} bytes", sizes.list_bytes_max)
+        } else if self.objects > sizes.list_objects_max {
+            format!("{} objects", sizes.list_objects_max)
+        } else if self.pages > self.objects.saturating_add(EMPTY_PAGES_MAX) {
+            format!("{EMPTY_PAGES_MAX} empty pages")
+        } else {
+            return Ok(());
+        };
+        Err(Error::Unsupported { what: format!("a list of {} with more than {limit}", self.what) })
+    }
+}
+
+/// A page as it came.
+pub(crate) struct Page {
+    answer: Answer,
+    items: Vec<Range<usize>>,
+    /// The resource version that the list is of.
+    pub(crate) version: String,
+    after: String,
+}
+
+impl Page {
+    fn of(answer: Answer) -> Result<Self, Error> {
+        let text = answer.text();
+        let slices = slice(text, usize::MAX);
+        // Everything else, as the items are read one by one.
+        let rest = match slices.inner {
+            Some(inner) => [&text[..inner.start], &text[inner.end..]].concat(),
+            None => text.to_vec(),
+        };
+        let List { metadata, items: _ } =
+            serde_json::from_slice(&rest).map_err(|error| unreadable(&error))?;
+        let ListMetadata { resource_version: version, page_after: after } = metadata;
+        Ok(Self { items: slices.items, version, after, answer })
+    }
+
+    /// The items, each read when it is asked for.
+    pub(crate) fn items<T: DeserializeOwned>(&self) -> impl Iterator<Item = Result<T, Error>> {
+        let text = self.answer.text();
+        let read = |item: &Range<usize>| {
+            serde_json::from_slice(&text[item.clone()]).map_err(|error| unreadable(&error))
+        };
+        self.items.iter().map(read)
+    }
 }
 
 #[derive(Deserialize)]
-struct Page<T> {
-    metadata: PageMetadata,
+struct List {
+    metadata: ListMetadata,
     /// Null for none, in some answers.
-    items: Option<Vec<T>>,
+    #[allow(dead_code, reason = "a list without is none")]
+    items: Option<Vec<IgnoredAny>>,
 }
 
 #[derive(Deserialize)]
-struct PageMetadata {
+struct ListMetadata {
     #[serde(rename = "resourceVersion", default)]
     resource_version: String,
     #[serde(rename = "continue", default)]

@@ -8,13 +8,21 @@ use serde_json::Value;
 
 use crate::failure::UNREADABLE;
 
+/// Longest name, UID or resource version: more than a name may have, and so than what servers make up themselves. All of an
+/// object may be dropped but these.
+const TEXT_BYTES_MAX: usize = 512;
+
+/// Most finalizers that are kept of an object.
+const FINALIZERS_MAX: usize = 100;
+
 /// Takes an object of this kind as the API told it. Items of a list don't repeat their kind; it is put in.
 ///
 /// # Errors
-/// [`Error::Server`] when name, UID or resource version is missing.
+/// [`Error::Server`] when name, UID or resource version is missing or too long.
 pub(crate) fn read(kind: &GroupVersionKind, mut body: Value) -> Result<Object, Error> {
     let metadata = &body["metadata"];
-    let text = |name: &str| metadata[name].as_str().filter(|text| !text.is_empty()).map(Arc::<str>::from);
+    let is_right = |text: &&str| (1..=TEXT_BYTES_MAX).contains(&text.len());
+    let text = |name: &str| metadata[name].as_str().filter(is_right).map(Arc::<str>::from);
     let (Some(name), Some(uid), Some(resource_version)) =
         (text("name"), text("uid"), text("resourceVersion"))
     else {
@@ -35,7 +43,8 @@ pub(crate) fn read(kind: &GroupVersionKind, mut body: Value) -> Result<Object, E
 fn finalizers(kind: &GroupVersionKind, body: &Value) -> Vec<Arc<str>> {
     let own = body["metadata"]["finalizers"].as_array();
     let of_contents = body["spec"]["finalizers"].as_array().filter(|_| kind.is_namespace());
-    own.into_iter().chain(of_contents).flatten().filter_map(Value::as_str).map(Into::into).collect()
+    let all = own.into_iter().chain(of_contents).flatten().filter_map(Value::as_str);
+    all.filter(|name| name.len() <= TEXT_BYTES_MAX).take(FINALIZERS_MAX).map(Into::into).collect()
 }
 
 #[cfg(test)]
@@ -72,5 +81,8 @@ mod tests {
         for metadata in [json!({}), json!({"name": "c", "uid": "", "resourceVersion": "7"}), json!(null)] {
             assert!(matches!(read(&kind, json!({"metadata": metadata})), Err(Error::Server { .. })));
         }
+        let long = "u".repeat(TEXT_BYTES_MAX + 1);
+        let metadata = json!({"name": "c", "uid": long, "resourceVersion": "7"});
+        assert!(matches!(read(&kind, json!({"metadata": metadata})), Err(Error::Server { .. })));
     }
 }

@@ -6,6 +6,7 @@ use dcm_core::port::cluster::{Call, ClusterUid, Error, ServerInfo};
 use jiff::Timestamp;
 use serde::Deserialize;
 
+use crate::failure::UNREADABLE;
 use crate::resource::Resource;
 use crate::transport::{Request, Transport};
 
@@ -14,6 +15,9 @@ const SYSTEM_NAMESPACE: &str = "kube-system";
 
 /// Longest version of a server, in bytes.
 const VERSION_BYTES_MAX: usize = 64;
+
+/// Longest UID, in bytes. API servers make UIDs of 36.
+const UID_BYTES_MAX: usize = 64;
 
 #[derive(Deserialize)]
 struct Named {
@@ -37,7 +41,19 @@ pub(crate) async fn uid(transport: &Transport, call: &Call) -> Result<ClusterUid
         Resource { group: "".into(), version: "v1".into(), plural: "namespaces".into(), namespaced: false };
     let uri = format!("{}/{SYSTEM_NAMESPACE}", namespaces.collection(None));
     let named: Named = transport.send(call, Request::get(uri)).await?.read()?;
-    Ok(ClusterUid(named.metadata.uid))
+    uid_of(named.metadata.uid)
+}
+
+/// A UID, if the text can be one: any other text may be an answer that is not for the caller.
+fn uid_of(text: Arc<str>) -> Result<ClusterUid, Error> {
+    let is_uid = !text.is_empty()
+        && text.len() <= UID_BYTES_MAX
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    if is_uid {
+        return Ok(ClusterUid(text));
+    }
+    let message = format!("the UID of {SYSTEM_NAMESPACE} must be 1 to {UID_BYTES_MAX} letters, digits and -");
+    Err(Error::Server { code: UNREADABLE, message })
 }
 
 /// Its version, and its time.
@@ -71,6 +87,17 @@ mod tests {
         }
         for text in ["", "1.36", "v1 hunter2", "vé", &format!("v{}", "1".repeat(VERSION_BYTES_MAX))] {
             assert_eq!(version_text((*text).to_owned()), "unknown");
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_uid_is_refused_and_not_passed_on() {
+        let uid = "1b4e28ba-2fa1-11d2-883f-0016d3cca427";
+        assert_eq!(&*uid_of(uid.into()).unwrap().0, uid);
+        for text in ["", "a hunter2", "a/b", &"1".repeat(UID_BYTES_MAX + 1)] {
+            let error = uid_of(text.into()).unwrap_err();
+            assert!(matches!(error, Error::Server { code: UNREADABLE, .. }));
+            assert!(!error.to_string().contains("hunter2"));
         }
     }
 

@@ -1,27 +1,24 @@
-//! Requests and answers.
+//! Requests and answers. An answer is read as far as it may be large, and paid for out of the cluster's budget.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use dcm_core::port::cluster::{Call, Error};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, DATE, RETRY_AFTER, USER_AGENT};
 use http::{HeaderMap, Method};
-use http_body_util::{BodyExt as _, LengthLimitError, Limited};
+use http_body_util::BodyExt as _;
 use hyper::body::Bytes;
 use kube::client::Body;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::time::Instant;
 
+use crate::budget::{Budget, Held, SMALL_BYTES_MAX};
 use crate::events::{self, Events};
-use crate::failure::{Failure, Refused, error_of_client, unreadable};
+use crate::failure::{Failure, Large, Limit, Refused, error_of_client, unreadable};
 use crate::login::Login;
-
-/// Largest answer with one object, in bytes. One is at most 1.5 MiB where it is stored; what a cluster says of all its
-/// kinds is the largest of them.
-const OBJECT_BYTES_MAX: usize = 16 * 1024 * 1024;
-
-/// Largest page of a list, in bytes. It has at most 500 objects; their manifests are at most 1 MiB each, and mostly under
-/// 4 KiB.
-const PAGE_BYTES_MAX: usize = 128 * 1024 * 1024;
+use crate::options::Options;
+use crate::slices::slice;
 
 /// How much is read of an answer that is none of success, in bytes. Of what is no `Status` only the beginning is told.
 /// Without limits a broken cluster or proxy could take all memory, with many requests at once.
@@ -37,21 +34,22 @@ pub(crate) struct Request {
     uri: String,
     accept: &'static str,
     content: Option<(&'static str, Value)>,
-    answer_bytes_max: usize,
+    /// How large the answer may be; as large as an object unless it is said.
+    answer_bytes_max: Option<usize>,
 }
 
 impl Request {
     fn new(method: Method, uri: String, content: Option<(&'static str, Value)>) -> Self {
-        Self { method, uri, accept: JSON, content, answer_bytes_max: OBJECT_BYTES_MAX }
+        Self { method, uri, accept: JSON, content, answer_bytes_max: None }
     }
 
     pub(crate) fn get(uri: String) -> Self {
         Self::new(Method::GET, uri, None)
     }
 
-    /// Asks for a page of a list.
-    pub(crate) fn page(uri: String) -> Self {
-        Self { answer_bytes_max: PAGE_BYTES_MAX, ..Self::get(uri) }
+    /// Asks for what has a limit of its own.
+    pub(crate) fn get_within(uri: String, answer_bytes_max: usize) -> Self {
+        Self { answer_bytes_max: Some(answer_bytes_max), ..Self::get(uri) }
     }
 
     pub(crate) fn post(uri: String, body: Value) -> Self {
@@ -98,13 +96,20 @@ fn invalid(error: &dyn std::fmt::Display) -> Error {
 /// An answer of success.
 pub(crate) struct Answer {
     headers: HeaderMap,
-    body: Bytes,
+    body: Vec<u8>,
+    /// Its place, where it is large.
+    _held: Option<Held>,
 }
 
 impl Answer {
     /// The `Date` header.
     pub(crate) fn date(&self) -> Option<&str> {
         self.headers.get(DATE)?.to_str().ok()
+    }
+
+    /// The body as it came.
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.body
     }
 
     /// The body.
@@ -118,30 +123,91 @@ pub(crate) struct Transport {
     client: kube::Client,
     login: Option<Login>,
     time_limit: Duration,
+    sizes: Sizes,
+    budget: Arc<Budget>,
+}
+
+/// Largest sizes that are read of a cluster.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sizes {
+    pub(crate) page_objects: usize,
+    pub(crate) page_bytes_max: usize,
+    pub(crate) object_bytes_max: usize,
+    pub(crate) values_max: usize,
+    pub(crate) list_bytes_max: u64,
+    pub(crate) list_objects_max: usize,
+}
+
+impl Sizes {
+    pub(crate) fn of(options: &Options) -> Self {
+        Self {
+            page_objects: options.page_objects.max(1),
+            page_bytes_max: options.page_bytes_max.min(options.object_bytes_max),
+            object_bytes_max: options.object_bytes_max,
+            values_max: options.values_max,
+            list_bytes_max: options.list_bytes_max,
+            list_objects_max: options.list_objects_max,
+        }
+    }
 }
 
 impl Transport {
-    pub(crate) fn new(client: kube::Client, login: Option<Login>, time_limit: Duration) -> Self {
-        Self { client, login, time_limit }
+    pub(crate) fn new(
+        client: kube::Client,
+        login: Option<Login>,
+        options: &Options,
+        budget: Arc<Budget>,
+    ) -> Self {
+        let (time_limit, sizes) = (options.request_time_limit, Sizes::of(options));
+        Self { client, login, time_limit, sizes, budget }
     }
 
-    /// Sends a request and takes its answer, within the time limit.
+    pub(crate) fn sizes(&self) -> Sizes {
+        self.sizes
+    }
+
+    /// Sends a request and takes its answer, within the time limit. Waiting for the budget does not count.
     pub(crate) async fn send(&self, call: &Call, request: Request) -> Result<Answer, Failure> {
-        let bytes_max = request.answer_bytes_max;
+        let bytes_max = request.answer_bytes_max.unwrap_or(self.sizes.object_bytes_max);
         let request = request.for_call(call)?;
-        self.within_limit(async {
-            let (head, body) = self.open(request).await?.into_parts();
-            let body = collect(body, bytes_max).await?;
-            Ok(Answer { headers: head.headers, body })
-        })
-        .await
+        let mut deadline = Instant::now() + self.time_limit;
+        let (head, body) = self.by(deadline, self.open(request)).await?.into_parts();
+        let (body, held) = self.collect(body, bytes_max, &mut deadline).await?;
+        Ok(Answer { headers: head.headers, body, _held: held })
     }
 
     /// Opens a watch. The time limit is for its beginning only.
     pub(crate) async fn events(&self, call: &Call, request: Request) -> Result<Events, Failure> {
         let request = request.for_call(call)?;
-        let answer = self.within_limit(self.open(request)).await?;
-        Ok(events::read(answer.into_body()))
+        let answer = self.by(Instant::now() + self.time_limit, self.open(request)).await?;
+        Ok(events::read(answer.into_body(), self.budget.clone(), self.sizes))
+    }
+
+    async fn collect(
+        &self,
+        mut body: Body,
+        bytes_max: usize,
+        deadline: &mut Instant,
+    ) -> Result<(Vec<u8>, Option<Held>), Failure> {
+        let (mut bytes, mut held) = (Vec::new(), None);
+        while let Some(data) = self.by(*deadline, next_data(&mut body)).await? {
+            let waits = Instant::now();
+            if held.is_none() && bytes.len() + data.len() > SMALL_BYTES_MAX {
+                held = Some(self.budget.hold(bytes_max).await);
+            }
+            self.budget.pay(data.len()).await;
+            *deadline += waits.elapsed();
+            if bytes.len() + data.len() > bytes_max {
+                return Err(self.too_large(&bytes, Limit::Bytes(bytes_max)).into());
+            }
+            bytes.extend_from_slice(&data);
+        }
+        if bytes.len() > self.sizes.values_max
+            && slice(&bytes, self.sizes.values_max).values > self.sizes.values_max
+        {
+            return Err(self.too_large(&bytes, Limit::Values(self.sizes.values_max)).into());
+        }
+        Ok((bytes, held))
     }
 
     /// Sends a request, and takes the head of an answer of success.
@@ -162,22 +228,30 @@ impl Transport {
         Err(Refused::read(head.status.as_u16(), retry_after, &body).into())
     }
 
-    async fn within_limit<T>(&self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
-        match tokio::time::timeout(self.time_limit, work).await {
+    fn too_large(&self, bytes: &[u8], limit: Limit) -> Large {
+        Large { limit, items: slice(bytes, self.sizes.values_max).items.len() }
+    }
+
+    async fn by<T>(
+        &self,
+        deadline: Instant,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        match tokio::time::timeout_at(deadline, work).await {
             Ok(outcome) => outcome,
             Err(_) => Err(Error::TimedOut { limit: self.time_limit }.into()),
         }
     }
 }
 
-async fn collect(body: Body, bytes_max: usize) -> Result<Bytes, Failure> {
-    match Limited::new(body, bytes_max).collect().await {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => {
-            Err(Error::Unsupported { what: format!("an answer of more than {bytes_max} bytes") }.into())
+/// The next part of a body; none at its end.
+pub(crate) async fn next_data(body: &mut Body) -> Result<Option<Bytes>, Failure> {
+    while let Some(frame) = body.frame().await {
+        if let Ok(data) = frame.map_err(error_of_client)?.into_data() {
+            return Ok(Some(data));
         }
-        Err(error) => Err(error_of_client(kube::Error::Service(error))),
     }
+    Ok(None)
 }
 
 /// The beginning of a refusal. Its code counts, however much more it says.

@@ -1,9 +1,9 @@
 //! Following the objects of one kind and owner.
 //!
-//! A list, then the changes from its resource version on. A watch that ends or breaks goes on where it was: when a load
-//! balancer restarts, all clusters behind it would else be listed at once. One whose past is no longer kept, or that told
-//! nonsense, begins again with a list. When that fails [`ATTEMPTS_MAX`] times in a row, the stream ends with the error: a
-//! cluster that went away is not hidden.
+//! A list, page by page, then the changes from its resource version on. A watch that ends or breaks goes on where it
+//! was: when a load balancer restarts, all clusters behind it would else be listed at once. One whose past is no longer
+//! kept, or whose events can't be read, begins again with a list. When that fails [`ATTEMPTS_MAX`] times in a row, the stream ends
+//! with the error: a cluster that went away is not hidden.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use crate::events::Events;
 use crate::failure::{Failure, Refused, UNREADABLE};
-use crate::list;
+use crate::list::{Page, Pages};
 use crate::object;
 use crate::resource::{Resource, escape};
 use crate::transport::{JSON, Request, Transport};
@@ -40,7 +40,7 @@ const WATCH_GRACE: Duration = Duration::from_secs(30);
 #[error("the watch {0}")]
 struct Broken(&'static str);
 
-/// Begins to follow: the list is made before this returns.
+/// Begins to follow: the first page of the list is made before this returns, and read when it is asked for.
 pub(crate) async fn follow(
     transport: Arc<Transport>,
     call: Call,
@@ -54,18 +54,19 @@ pub(crate) async fn follow(
         path: resource.collection(None),
         query: format!("&labelSelector={}", escape(&selector)),
         kind: selection.kind.clone(),
-        state: State::List,
+        state: State::Ended,
         version: String::new(),
         attempts: 0,
+        has_told_pages: false,
     };
-    let objects = follower.list().await?;
-    follower.state = State::Open;
-    let first = stream::once(std::future::ready(Ok(WatchEvent::Listed(objects))));
-    let rest = stream::unfold(follower, |mut follower| async {
+    let mut pages = follower.pages();
+    let first = pages.page(&follower.transport, &follower.call).await?;
+    follower.state = State::Listing(Box::new((pages, Some(first))));
+    let events = stream::unfold(follower, |mut follower| async {
         let event = follower.next().await?;
         Some((event, follower))
     });
-    Ok(first.chain(rest).boxed())
+    Ok(events.boxed())
 }
 
 struct Follower {
@@ -78,11 +79,15 @@ struct Follower {
     /// The resource version that was reached.
     version: String,
     attempts: u32,
+    /// Pages were sent to the stream of a list whose last page is still to come.
+    has_told_pages: bool,
 }
 
 enum State {
     /// To list next.
     List,
+    /// In the middle of a list, with a page that is still to be sent to the stream. Boxed: almost every watch is beyond its list.
+    Listing(Box<(Pages, Option<Page>)>),
     /// To open a watch next.
     Open,
     /// Watching, until this time.
@@ -96,7 +101,8 @@ impl Follower {
         loop {
             let step = match &mut self.state {
                 State::Ended => return None,
-                State::List => self.list_again().await,
+                State::List => Ok(self.list_again()),
+                State::Listing(_) => self.list().await,
                 State::Open => self.open().await,
                 State::Watching(events, until) => {
                     let until = *until;
@@ -120,8 +126,31 @@ impl Follower {
         }
     }
 
-    async fn list_again(&mut self) -> Result<Option<WatchEvent>, Failure> {
-        let objects = self.list().await?;
+    fn pages(&self) -> Pages {
+        Pages::new(&self.transport, self.path.clone(), self.query.clone(), JSON, self.kind.to_string())
+    }
+
+    /// Begins a list. What an earlier one told that did not come to its end counts no more.
+    fn list_again(&mut self) -> Option<WatchEvent> {
+        self.state = State::Listing(Box::new((self.pages(), None)));
+        std::mem::take(&mut self.has_told_pages).then_some(WatchEvent::Relisting)
+    }
+
+    /// Tells the next page.
+    async fn list(&mut self) -> Result<Option<WatchEvent>, Failure> {
+        let State::Listing(listing) = &mut self.state else { return Ok(None) };
+        let (pages, page) = &mut **listing;
+        let page = match page.take() {
+            Some(page) => page,
+            None => pages.page(&self.transport, &self.call).await?,
+        };
+        let read = |body: Result<Value, Error>| object::read(&self.kind, body?);
+        let objects = page.items().map(read).collect::<Result<Vec<_>, _>>()?;
+        self.has_told_pages = !pages.is_over();
+        if self.has_told_pages {
+            return Ok(Some(WatchEvent::Listing(objects)));
+        }
+        self.version = page.version;
         self.state = State::Open;
         Ok(Some(WatchEvent::Listed(objects)))
     }
@@ -190,16 +219,9 @@ impl Follower {
 
     /// True when everything up to the version that was reached is told, and the server can tell what came after it.
     fn can_go_on(&self, error: &Error) -> bool {
-        let is_listing = matches!(self.state, State::List);
+        let is_listing = matches!(self.state, State::List | State::Listing(_));
         let is_past_lost = matches!(error, Error::Gone | Error::Server { code: UNREADABLE, .. });
         !is_listing && !is_past_lost && !self.version.is_empty()
-    }
-
-    async fn list(&mut self) -> Result<Vec<Object>, Failure> {
-        let listed = list::all(&self.transport, &self.call, &self.path, &self.query, JSON).await?;
-        self.version = listed.version;
-        let read = |body| object::read(&self.kind, body).map_err(Failure::from);
-        listed.items.into_iter().map(read).collect()
     }
 }
 

@@ -9,7 +9,7 @@ use dcm_core::logical_cloud::Draft;
 use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName};
 use dcm_core::plan::PlanHash;
 use dcm_core::port::cluster::{ClusterUid, Error};
-use dcm_core::port::synchronizer::{self, Disposal};
+use dcm_core::port::synchronizer::Disposal;
 use dcm_core::preflight::{InspectError, Inspection, Needs, Other};
 use dcm_core::service::{
     self, Applied, Caller, EditId, Edited, OrphanError, Orphans, OtherBindings, Precondition, Registration,
@@ -27,22 +27,25 @@ pub trait Installation: Send + Sync + 'static {
     /// [`InspectError`].
     async fn inspect(&self, registration: &Registration, needs: &Needs) -> Result<Inspection, InspectError>;
 
-    /// What is found in the place of the cluster that a name stands for; none where that is the same, or nothing is known.
+    /// Which cluster is found by what is registered, and what it is found in the place of; none where that is the same, or nothing is known.
     ///
     /// # Errors
     /// [`InspectError`].
-    async fn other(&self, registration: &Registration) -> Result<Option<Other>, InspectError>;
+    async fn identify(
+        &self,
+        registration: &Registration,
+    ) -> Result<(ClusterUid, Option<Other>), InspectError>;
 
-    /// Takes another cluster as the one that a name stands for.
+    /// Takes the cluster that was found as the one that a name stands for, and the endpoint at which it was found as the one to reach it at.
     ///
     /// # Errors
-    /// Those of the store.
+    /// Those of [`RegisteredClusters::accept_endpoint`](service::RegisteredClusters::accept_endpoint), and of the store.
     async fn accept(
         &self,
         caller: &Caller,
-        cluster: &ClusterId,
+        registration: &Registration,
         uid: &ClusterUid,
-    ) -> Result<(), synchronizer::Error>;
+    ) -> Result<(), service::Error>;
 
     /// Looks for [bindings of other people](Revoked::other_bindings) on all clusters of a revocation. Where one can't be looked at, it
     /// is not known whether there are any.

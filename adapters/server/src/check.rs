@@ -53,11 +53,35 @@ pub struct StoreCheck {
     clock: Arc<dyn Clock>,
 }
 
-/// A store, and what opens its secrets.
+/// A store, and how its documents are verified.
 struct Half {
     store: Arc<dyn Store>,
-    /// None for a store that holds them in clear.
-    opening: Option<EncryptedStore<dyn Store>>,
+    opening: Opening,
+}
+
+/// How documents are verified, and their secrets opened.
+enum Opening {
+    /// Not at all: the store holds secrets in clear.
+    Clear,
+    /// With the keys of the store.
+    Keys(EncryptedStore<dyn Store>),
+    /// The store has no keys yet, so no document in it can be verified.
+    NoKeys,
+}
+
+impl Opening {
+    async fn open(&self, entry: Entry) -> Result<Entry, Error> {
+        match self {
+            Self::Clear => Ok(entry),
+            Self::Keys(store) => store.opened(entry).await,
+            Self::NoKeys => {
+                entry.document.text()?;
+                let reason =
+                    format!("{} has no MAC, and the store has no keys: restore it from a backup", entry.path);
+                Err(Error::Failed { reason, source: None })
+            }
+        }
+    }
 }
 
 impl StoreCheck {
@@ -76,7 +100,8 @@ impl StoreCheck {
         Ok(Self::over(documents, contexts, keys.as_ref(), Arc::new(TokioClock::new())))
     }
 
-    /// Over given stores, as they are without their keys; none: app contexts lie in the same as documents.
+    /// Over given stores, as they are without their keys; none: app contexts lie in the same as documents. Without keys, each document
+    /// of a store that needs them is a finding.
     #[must_use]
     pub fn over(
         documents: Arc<dyn Store>,
@@ -85,8 +110,11 @@ impl StoreCheck {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let half = |store: Arc<dyn Store>| {
-            let keys = keys.filter(|_| !store.capabilities().holds_secrets);
-            let opening = keys.map(|keys| EncryptedStore::with_keys(store.clone(), keys.clone()));
+            let opening = match keys {
+                _ if store.capabilities().holds_secrets => Opening::Clear,
+                Some(keys) => Opening::Keys(EncryptedStore::with_keys(store.clone(), keys.clone())),
+                None => Opening::NoKeys,
+            };
             Half { store, opening }
         };
         Self { documents: half(documents), contexts: contexts.map(half), clock }
@@ -200,10 +228,7 @@ impl Look {
     /// Gives a document to whoever knows its room.
     async fn take(&mut self, half: &Half, side: Side, room: &Room, entry: Entry) -> Result<(), Error> {
         let (path, version) = (entry.path.clone(), entry.version);
-        let opened = match &half.opening {
-            Some(opening) => opening.opened(entry).await,
-            None => Ok(entry),
-        };
+        let opened = half.opening.open(entry).await;
         let surveys: [&mut dyn Survey; 3] = [&mut self.documents, &mut self.audit, &mut self.records];
         let survey = surveys.into_iter().find(|survey| survey.rooms().contains(room));
         let suspicion = match opened {

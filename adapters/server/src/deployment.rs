@@ -17,6 +17,7 @@ use dcm_core::port::room::Room;
 use dcm_core::port::store::{Error, Store};
 use dcm_core::service::{
     Controllers, KubeconfigCheck, LogicalClouds, Projects, Providers, RegisteredClusters, Registration,
+    StoredKeys,
 };
 use dcm_kube::{KubeClusters, Options as KubeOptions};
 use dcm_store::encrypted::{self, KeyFile, KeyringError, KeyringSource, KeysError};
@@ -312,10 +313,11 @@ impl Deployment {
     /// Starts an engine that works on the app contexts. Must be called on a tokio runtime.
     #[must_use]
     pub fn engine(&self, acquire: Acquire) -> Engine {
-        let Parts { contexts_store, clusters, engine, clock, random, .. } = &*self.parts;
+        let Parts { store, contexts_store, clusters, engine, clock, random, .. } = &*self.parts;
         let options = Options { acquire, ..engine.clone() };
+        let keys = Arc::new(StoredKeys::new(store.clone()));
         let builder = Engine::builder(contexts_store.clone(), clusters.clone()).options(options);
-        let (engine, run) = builder.build(clock.clone(), &**random);
+        let (engine, run) = builder.private_keys(keys).build(clock.clone(), &**random);
         tokio::spawn(run);
         engine
     }

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
+use dcm_core::causes;
 use dcm_core::logical_cloud::Draft;
 use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName};
 use dcm_core::port::audit::{About, Action};
-use dcm_core::port::cluster::{Cluster, ClusterUid, Error};
-use dcm_core::port::synchronizer::{self, Disposal};
+use dcm_core::port::cluster::{ClusterUid, Error};
+use dcm_core::port::store;
+use dcm_core::port::synchronizer::Disposal;
 use dcm_core::preflight::{self, InspectError, Inspection, Needs, Other, Twin};
 use dcm_core::service::{
     self, Applied, Caller, EditId, OrphanError, Orphans, OtherBindings, Precondition, Registration, Revoked,
@@ -34,22 +36,35 @@ impl Installation for Deployment {
             Some(uid) => self.twin_of(id, uid).await?,
             None => None,
         };
-        Ok(Inspection { findings, uid, twin, other })
+        let is_moved = self.registered().moves(registration).await.map_err(unread)?;
+        Ok(Inspection { findings, uid, twin, other, is_moved })
     }
 
-    async fn other(&self, registration: &Registration) -> Result<Option<Other>, InspectError> {
-        self.other_at(&registration.id, &*self.reach_as(registration).await?).await
+    async fn identify(
+        &self,
+        registration: &Registration,
+    ) -> Result<(ClusterUid, Option<Other>), InspectError> {
+        let uid = self.reach_as(registration).await?.uid(&self.call()).await?;
+        let known = self.contexts().cluster_uid(&registration.id).await?;
+        let other = known.and_then(|known| Other::of(known, uid.clone()));
+        Ok((uid, other))
     }
 
     async fn accept(
         &self,
         caller: &Caller,
-        cluster: &ClusterId,
+        registration: &Registration,
         uid: &ClusterUid,
-    ) -> Result<(), synchronizer::Error> {
+    ) -> Result<(), service::Error> {
+        let cluster = &registration.id;
         let about = About { cluster: Some(cluster.clone()), detail: uid.0.to_string(), ..About::default() };
         let decision = caller.decision(self.clock().now(), Action::AcceptCluster, about);
-        self.kept(decision, self.contexts().accept_cluster(cluster, uid)).await
+        let accepting = async {
+            // First: workers connect as soon as the name stands for the other cluster.
+            self.registered().accept_endpoint(registration, uid).await?;
+            self.contexts().accept_cluster(cluster, uid).await.map_err(service::Error::Synchronizer)
+        };
+        self.kept(decision, accepting).await
     }
 
     async fn other_bindings(&self, revoked: &Revoked) -> BTreeMap<ClusterId, Result<OtherBindings, Error>> {
@@ -113,10 +128,14 @@ impl Deployment {
             _ => Ok(Some(Twin { first })),
         }
     }
+}
 
-    /// What is found in the place of a cluster that is reached.
-    async fn other_at(&self, id: &ClusterId, cluster: &dyn Cluster) -> Result<Option<Other>, InspectError> {
-        let Some(known) = self.contexts().cluster_uid(id).await? else { return Ok(None) };
-        Ok(Other::of(known, cluster.uid(&self.call()).await?))
-    }
+/// Why it is not known whether an endpoint is accepted.
+fn unread(error: service::Error) -> InspectError {
+    let source = match error {
+        service::Error::Synchronizer(source) => return InspectError::Store(source),
+        service::Error::Store(source) | service::Error::Unreadable { source, .. } => source,
+        error => store::Error::Invalid { reason: causes::told(&error) },
+    };
+    InspectError::Store(source.into())
 }

@@ -12,7 +12,8 @@ use dcm_kube::Kubeconfigs;
 use dcm_kube::kubeconfig::{self, Allowed, Permission, Refusal};
 
 /// Gives the kubeconfig that a cluster was registered with; asked at each connect, so a replaced one counts at once. One that
-/// needs more than is allowed is not given: a registration may be older than the settings, or made by a command that allows more.
+/// needs more than is allowed is not given: a registration may be older than the settings, or made by a command that allows more. One that
+/// leads to an endpoint that is not accepted is not given either.
 pub(crate) struct Registered {
     pub(crate) clusters: RegisteredClusters,
     pub(crate) allowed: Allowed,
@@ -46,6 +47,7 @@ fn setting(permission: Permission) -> &'static str {
 impl Kubeconfigs for Registered {
     async fn kubeconfig(&self, cluster: &ClusterId) -> Result<Secret, Error> {
         match self.clusters.get(cluster).await {
+            Ok(found) if found.is_moved => Err(Error::Moved),
             Ok(found) => {
                 let kubeconfig = found.registration.kubeconfig;
                 self.check(&kubeconfig).map(|()| kubeconfig)

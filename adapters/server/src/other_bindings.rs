@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::Error;
+use dcm_core::port::proof::ProofKey;
 use dcm_core::service::{OtherBindings, Revoked};
 use dcm_sync::planning::LOOKS_AT_ONCE_MAX;
 use futures::stream::{self, StreamExt as _};
@@ -17,8 +18,11 @@ impl Deployment {
         &self,
         revoked: &Revoked,
     ) -> BTreeMap<ClusterId, Result<OtherBindings, Error>> {
+        // Where the store fails, ours are told, too: too many are better than too few.
+        let proofs = self.contexts().proof_key().await.ok().flatten();
+        let proofs = proofs.as_ref();
         let looks = revoked.clusters.iter().map(|id| async move {
-            let found = self.other_bindings_on(revoked, id).await;
+            let found = self.other_bindings_on(revoked, id, proofs).await;
             (id.clone(), found)
         });
         // Made before they are begun: one that borrows while it is made can't be sent to another thread.
@@ -26,8 +30,13 @@ impl Deployment {
         stream::iter(looks).buffer_unordered(LOOKS_AT_ONCE_MAX).collect().await
     }
 
-    async fn other_bindings_on(&self, revoked: &Revoked, id: &ClusterId) -> Result<OtherBindings, Error> {
+    async fn other_bindings_on(
+        &self,
+        revoked: &Revoked,
+        id: &ClusterId,
+        proofs: Option<&ProofKey>,
+    ) -> Result<OtherBindings, Error> {
         let cluster = self.reach(id).await?;
-        revoked.other_bindings(&*cluster, &self.call()).await
+        revoked.other_bindings(&*cluster, &self.call(), proofs).await
     }
 }

@@ -218,6 +218,49 @@ impl Cluster {
         lock(&self.real.servers.api_server).kill();
     }
 
+    /// Lets the controller manager sign certificates with a new authority, which the API server does not trust, and returns the
+    /// certificate of that authority, as PEM. The controller manager starts anew.
+    ///
+    /// # Errors
+    /// When the authority can't be made or written, or the controller manager does not start.
+    pub fn replace_signer(&self) -> Result<String, Error> {
+        let authority = self.real.keys.replace_signer()?;
+        lock(&self.real.servers.controller_manager).kill();
+        self.real.servers.start_controller_manager()?;
+        Ok(authority)
+    }
+
+    /// Has tokens signed and checked with a new key: those that were issued before are not accepted any more. The API server and the
+    /// controller manager start anew, and the API server is waited for.
+    ///
+    /// # Errors
+    /// When the key can't be made or written, or a server does not start, or is not ready in time.
+    pub async fn replace_token_key(&self) -> Result<(), Error> {
+        self.real.keys.replace_token_key()?;
+        lock(&self.real.servers.controller_manager).kill();
+        self.restart().await?;
+        self.real.servers.start_controller_manager()
+    }
+
+    /// Does what [`Cluster::trust_clients_of`] and [`Cluster::replace_token_key`] do, with one start of the API server.
+    ///
+    /// # Errors
+    /// Those of both.
+    pub async fn replace_keys(&self, authorities: &str) -> Result<(), Error> {
+        self.real.keys.trust_clients_of(authorities)?;
+        self.replace_token_key().await
+    }
+
+    /// Lets the API server accept client certificates of these authorities, as PEM, beside those of the cluster's own, and of no
+    /// others. The API server starts anew, and is waited for.
+    ///
+    /// # Errors
+    /// When they can't be written, or the API server does not start, or is not ready in time.
+    pub async fn trust_clients_of(&self, authorities: &str) -> Result<(), Error> {
+        self.real.keys.trust_clients_of(authorities)?;
+        self.restart().await
+    }
+
     /// Starts the API server again after [`Cluster::kill`], on the same port with the same data, and waits for it.
     ///
     /// # Errors

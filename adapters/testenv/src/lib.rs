@@ -1,10 +1,10 @@
 //! Real Kubernetes servers for tests.
 //!
 //! An [`Environment`] is one etcd and any number of [`Cluster`]s: each a kube-apiserver with its own authorities and
-//! keys, and a kube-controller-manager that issues certificates, finishes namespaces, counts quotas and collects
-//! garbage. Everything listens on loopback, needs no container, no root and no prebuilt download, and is ready within
-//! seconds. In front of each API server stands a [`Proxy`] that can be made to fail, and behind it an [`AuditLog`] from
-//! which a test reads what was really asked.
+//! keys, and a kube-controller-manager that issues certificates, finishes namespaces, counts quotas, collects garbage
+//! and makes the endpoints of Services. Everything listens on loopback, needs no container, no root and no prebuilt
+//! download, and is ready within seconds. In front of each API server stands a [`Proxy`] that can be made to fail, and
+//! behind it an [`AuditLog`] from which a test reads what was really asked.
 //!
 //! ```no_run
 //! use dcm_testenv::{AuditFilter, Environment, Route};

@@ -5,13 +5,14 @@ use serde_json::{Map, Value};
 
 use super::FieldPath;
 use crate::manifest::GroupVersionKind;
+use crate::port::cluster::{ANNOTATION_GENERATION, ANNOTATION_MANIFEST};
+use crate::port::proof::ANNOTATION_PROOF;
 
 /// Members of `metadata` that the server writes itself.
 const SERVERS_OWN: [&str; 5] = ["creationTimestamp", "generation", "managedFields", "resourceVersion", "uid"];
 
 /// Annotations that change with every write of ours.
-const EVERY_WRITES: [&str; 2] =
-    [crate::port::cluster::ANNOTATION_GENERATION, crate::port::cluster::ANNOTATION_MANIFEST];
+const EVERY_WRITES: [&str; 3] = [ANNOTATION_GENERATION, ANNOTATION_MANIFEST, ANNOTATION_PROOF];
 
 /// A field that a write would change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

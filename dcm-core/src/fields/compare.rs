@@ -3,11 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::ownership::UNRECORDED;
 use super::{FieldPath, FieldSet, Ownership, Step, entries, has_key};
 use crate::defaults;
 use crate::manifest::GroupVersionKind;
+use crate::port::cluster::FIELD_MANAGER;
 
 /// Members of an object that say which one it is, or that have an endpoint of their own: nobody holds them.
 const OBJECT_UNHELD: [&str; 3] = ["f:apiVersion", "f:kind", "f:status"];
@@ -31,6 +33,24 @@ impl HeldField {
         FieldPath::of(self.steps.iter().filter_map(|step| step.strip_prefix("f:")))
     }
 
+    /// The value that the field has in a body; null where it has none.
+    fn value_in(&self, body: &Value) -> Value {
+        let value = self.steps.iter().try_fold(body, |value, step| Step::parse(step)?.find(value));
+        value.cloned().unwrap_or_default()
+    }
+
+    /// True for a field that our own manager holds: it was changed under our name.
+    #[must_use]
+    pub fn is_under_our_name(&self) -> bool {
+        self.holder.as_deref() == Some(FIELD_MANAGER)
+    }
+
+    /// True for the same field, whoever holds it.
+    #[must_use]
+    pub fn is_at(&self, other: &Self) -> bool {
+        self.steps == other.steps
+    }
+
     /// Takes the field out of a body.
     pub fn remove_from(&self, body: &mut Value) {
         let Some((last, above)) = self.steps.split_last() else { return };
@@ -47,6 +67,9 @@ impl HeldField {
 impl fmt::Display for HeldField {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.holder {
+            Some(_) if self.is_under_our_name() => {
+                write!(f, "{} was changed under our own field manager", self.path())
+            }
             Some(holder) => write!(f, "{} is held by {holder}", self.path()),
             None => write!(f, "{} is held by nobody", self.path()),
         }
@@ -80,6 +103,23 @@ pub fn differing(kind: &GroupVersionKind, live: &Value, desired: &Value) -> Vec<
     search.found
 }
 
+/// The fields of `desired` that our manager holds and that have other values in the object that is there, as the API
+/// server would store them; with the values that they have, for a digest. None where there are no such fields. In an object
+/// that does not tell who holds what, all fields count as ours.
+#[must_use]
+pub fn altered(kind: &GroupVersionKind, live: &Value, desired: &Value) -> Option<(Vec<HeldField>, Value)> {
+    let mut filled = desired.clone();
+    // What is no quantity differs from whatever is there.
+    let _ = defaults::fill(kind, &mut filled);
+    let ownership = Ownership::read(live);
+    let of_ours = Some(OfOurs { is_told: entries(live).next().is_some() });
+    let mut search = Search { of_ours, ..Search::default() };
+    search.differing(&filled, &Place::of(live, &ownership));
+    let values = search.found.iter().map(|field| Value::from(vec![json!(field.steps), field.value_in(live)]));
+    let values: Value = values.collect();
+    (!search.found.is_empty()).then_some((search.found, values))
+}
+
 /// A place in the object that is there.
 pub(super) struct Place<'a> {
     /// What is there.
@@ -92,7 +132,10 @@ pub(super) struct Place<'a> {
 
 impl<'a> Place<'a> {
     pub(super) fn of(live: &'a Value, ownership: &'a Ownership) -> Self {
-        let others = ownership.others.iter().map(|(manager, fields)| (manager.as_str(), fields)).collect();
+        let others = ownership.others.iter().map(|(manager, fields)| (manager.as_str(), fields));
+        // Anyone can write under the name of whoever was not recorded.
+        let unrecorded = ownership.unrecorded_fields.iter().map(|fields| (UNRECORDED, fields));
+        let others = others.chain(unrecorded).collect();
         Self { live: Some(live), ours: Some(&ownership.ours).filter(|ours| !ours.is_empty()), others }
     }
 
@@ -161,6 +204,21 @@ fn says_nothing(value: &Value) -> bool {
 struct Search {
     steps: Vec<Box<str>>,
     found: Vec<HeldField>,
+    /// Only what our manager holds, and what is there, is found.
+    of_ours: Option<OfOurs>,
+}
+
+/// What our manager holds, also beside others: what one of these changes, it holds alone.
+struct OfOurs {
+    /// The object tells who holds what.
+    is_told: bool,
+}
+
+impl OfOurs {
+    fn has(&self, place: &Place<'_>) -> bool {
+        let is_ours = place.ours.is_some() || !self.is_told;
+        is_ours && place.live.is_some()
+    }
 }
 
 impl Search {
@@ -260,7 +318,12 @@ impl Search {
     }
 
     fn find(&mut self, place: &Place<'_>) {
-        let holder = place.others.first().map(|(manager, _)| (*manager).into());
+        if self.of_ours.as_ref().is_some_and(|ours| !ours.has(place)) {
+            return;
+        }
+        let other = || place.others.first().map(|(manager, _)| *manager);
+        let holder = if self.of_ours.is_some() { Some(FIELD_MANAGER) } else { other() };
+        let holder = holder.map(Into::into);
         self.found.push(HeldField { steps: self.steps.as_slice().into(), holder });
     }
 }

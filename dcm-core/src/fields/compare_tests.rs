@@ -36,6 +36,26 @@ fn a_field_that_another_manager_took_is_lost_to_it() {
 }
 
 #[test]
+fn a_field_that_was_taken_under_the_name_of_whoever_was_not_recorded_is_lost_to_it() {
+    let desired = quota(&json!({"pods": "10"}));
+    let ours = entry("dcm", "Update", &json!({"f:spec": {"f:hard": {".": {}}}}));
+    let theirs = entry(UNRECORDED, "Update", &json!({"f:spec": {"f:hard": {"f:pods": {}}}}));
+    let live = managed(quota(&json!({"pods": "99"})), &[ours, theirs]);
+    assert_eq!(texts(&lost(&live, &desired)), ["spec.hard.pods is held by before-first-apply"]);
+}
+
+#[test]
+fn a_value_that_is_another_one_is_found_also_where_others_hold_the_field_beside_us() {
+    let desired = quota(&json!({"pods": "10"}));
+    let fields = json!({"f:spec": {"f:hard": {".": {}, "f:pods": {}}}});
+    let both = [entry("dcm", "Update", &fields), entry("another", "Apply", &fields)];
+    let live = managed(quota(&json!({"pods": "99"})), &both);
+    assert_eq!(lost(&live, &desired), []);
+    let (found, _) = altered(&of_kind("ResourceQuota"), &live, &desired).unwrap();
+    assert_eq!(texts(&found), ["spec.hard.pods was changed under our own field manager"]);
+}
+
+#[test]
 fn a_field_that_was_removed_is_lost_to_nobody_also_when_all_above_it_went() {
     let desired = quota(&json!({"pods": "10"}));
     for (fields, spec) in [

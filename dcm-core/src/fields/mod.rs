@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 pub use changes::{FieldChange, Values, changes};
-pub use compare::{HeldField, differing, lost};
+pub use compare::{HeldField, altered, differing, lost};
 pub use owned::owned;
 pub use ownership::{Ownership, UNRECORDED, entries, is_ours};
 pub use path::{FieldPath, InvalidFieldPath};

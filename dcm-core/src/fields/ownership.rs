@@ -18,6 +18,8 @@ pub struct Ownership {
     pub ours: FieldSet,
     /// What each other manager wrote.
     pub others: Vec<(String, FieldSet)>,
+    /// What is held under the name of whoever wrote before anybody was recorded.
+    pub unrecorded_fields: Option<FieldSet>,
     /// Whether something in the object is by nobody that was recorded.
     pub unrecorded: bool,
     /// All of it: it tells which lists have keys and which objects count as one value.
@@ -39,6 +41,7 @@ impl Ownership {
                 ownership.ours.add(&fields);
             } else if manager == UNRECORDED {
                 ownership.unrecorded = true;
+                ownership.unrecorded_fields.get_or_insert_default().add(&fields);
             } else {
                 ownership.others.push((manager.to_owned(), fields));
             }

@@ -78,6 +78,20 @@ impl Admin {
             .short(DIGEST_DIGITS)
     }
 
+    /// The cluster's endpoint: a hash of what decides which server a client trusts, whatever its credential. That is the server's URL, the
+    /// authorities, the TLS server name and the proxy. Another spelling of the same URL, and other white space in the authorities,
+    /// give the same endpoint.
+    #[must_use]
+    pub fn endpoint(&self) -> ContentHash {
+        let Self { server, certificate_authority_data, tls_server_name, proxy_url } = self;
+        ContentHash::of(&json!({
+            "server": normalised(server),
+            "authorities": certificate_authority_data.as_deref().map(without_white_space),
+            "tlsServerName": tls_server_name.as_deref().map(str::to_ascii_lowercase),
+            "proxy": proxy_url.as_deref().map(normalised),
+        }))
+    }
+
     /// The proxy that the server is reached over.
     #[must_use]
     pub fn proxy_url(&self) -> Option<&str> {
@@ -159,6 +173,26 @@ impl Cluster<'_> {
     fn refuse(&self, member: &str, rule: &'static str) -> Invalid {
         field(format!("{}.{member}", self.path), rule)
     }
+}
+
+/// A URL in one spelling: its host in lower case, without the port that `https` implies and without slashes at its end.
+fn normalised(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+    let authority = authority.to_ascii_lowercase();
+    let implied = if scheme == "https" { ":443" } else { "" };
+    let authority = authority.strip_suffix(implied).unwrap_or(&authority);
+    // In a query or a fragment, a slash at the end is part of a value.
+    let path = if path.contains(['?', '#']) { path } else { path.trim_end_matches('/') };
+    format!("{scheme}://{authority}{path}")
+}
+
+/// Base64 of PEM without empty lines and white space at the end of lines. The order of the certificates stays.
+fn without_white_space(data: &str) -> String {
+    let bytes = STANDARD.decode(data).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.is_empty()).collect();
+    lines.join("\n")
 }
 
 /// True for a URL of one of the schemes that has a host and no user name.

@@ -1,6 +1,6 @@
 //! Kubeconfigs over made-up secrets: no test needs a real key, and none is kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::hash::ContentHash;
 use crate::name::{LogicalCloudName, Namespace, ProjectName, ReferenceName, UserName};
 use crate::secret::Secret;
 
@@ -122,6 +123,65 @@ fn authorities_may_be_left_out_and_a_path_beside_data_is_passed_over() {
     file["clusters"][1]["cluster"]["certificate-authority-data"] = json!(broken);
     file["clusters"][1]["cluster"]["certificate-authority"] = json!("/ca.crt");
     assert_eq!(Admin::read(&secret(&file)).unwrap().certificate_authority_data(), Some(authority().as_str()));
+}
+
+/// The endpoint of the file with other members in its cluster.
+fn endpoint_with(members: &Value) -> ContentHash {
+    let mut file = admin_file();
+    for (member, value) in members.as_object().unwrap() {
+        file["clusters"][1]["cluster"][member] = value.clone();
+    }
+    Admin::read(&secret(&file)).unwrap().endpoint()
+}
+
+#[test]
+fn another_credential_keeps_the_endpoint() {
+    let mut file = admin_file();
+    file["users"] = json!([{"name": "root", "user": {"exec": {"command": "login"}}}]);
+    file["contexts"][0]["context"]["namespace"] = "other".into();
+    file["clusters"][0]["cluster"]["server"] = "https://yet-another.example".into();
+    assert_eq!(Admin::read(&secret(&file)).unwrap().endpoint(), admin().endpoint());
+}
+
+#[test]
+fn whatever_decides_which_server_is_trusted_changes_the_endpoint() {
+    let certificate =
+        |body: &str| format!("-----BEGIN CERTIFICATE-----\n{body}\n-----END CERTIFICATE-----\n");
+    let authorities =
+        |bodies: &[&str]| STANDARD.encode(bodies.iter().map(|body| certificate(body)).collect::<String>());
+    let others = [
+        json!({}),
+        json!({"server": "https://10.0.0.6:6443"}),
+        json!({"server": "https://10.0.0.5:6444"}),
+        json!({"server": "https://10.0.0.5"}),
+        json!({"server": "https://10.0.0.5:6443/k8s/clusters/a"}),
+        json!({"server": "https://10.0.0.5:6443/k8s/clusters/A"}),
+        json!({"certificate-authority-data": null}),
+        json!({"certificate-authority-data": authorities(&["REVG"])}),
+        json!({"certificate-authority-data": authorities(&["QUJD", "REVG"])}),
+        json!({"tls-server-name": null}),
+        json!({"tls-server-name": "west.example"}),
+        json!({"proxy-url": null}),
+        json!({"proxy-url": "socks5://proxy.example:1081"}),
+        json!({"proxy-url": "http://proxy.example:1080"}),
+    ];
+    let endpoints: BTreeSet<ContentHash> = others.iter().map(endpoint_with).collect();
+    assert_eq!(endpoints.len(), others.len());
+}
+
+#[test]
+fn another_spelling_keeps_the_endpoint() {
+    let of = |server: &str| endpoint_with(&json!({"server": server}));
+    assert_eq!(of("https://East.Example:443/"), of("https://east.example"));
+    assert_eq!(of("https://[FD00::1]:443"), of("https://[fd00::1]//"));
+    assert_eq!(of("https://east.example/k8s/"), of("https://east.example/k8s"));
+    assert_ne!(of("https://east.example/?a/"), of("https://east.example/?a"));
+    assert_ne!(of("https://east.example:4430"), of("https://east.example:443"));
+    let with_others =
+        STANDARD.encode("-----BEGIN CERTIFICATE-----\r\nQUJD \r\n\r\n-----END CERTIFICATE-----");
+    assert_eq!(endpoint_with(&json!({"certificate-authority-data": with_others})), admin().endpoint());
+    assert_eq!(endpoint_with(&json!({"tls-server-name": "EAST.example"})), admin().endpoint());
+    assert_eq!(endpoint_with(&json!({"proxy-url": "socks5://Proxy.example:1080/"})), admin().endpoint());
 }
 
 fn refused_path(pointer: &str, value: &Value) -> String {

@@ -1,5 +1,6 @@
 //! The check of a certificate that a cluster handed out.
 
+use data_encoding::HEXLOWER;
 use jiff::{SignedDuration, Timestamp};
 use x509_parser::certificate::X509Certificate;
 use x509_parser::pem::Pem;
@@ -233,5 +234,5 @@ fn timestamp(time: ASN1Time) -> Timestamp {
 fn serial_hex(certificate: &X509Certificate<'_>) -> String {
     let bytes = certificate.raw_serial();
     let bytes = if bytes.len() > 1 && bytes[0] == 0 { &bytes[1..] } else { bytes };
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    HEXLOWER.encode(bytes)
 }

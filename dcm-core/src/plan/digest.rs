@@ -20,7 +20,8 @@ use super::request::is_request;
 use super::view::{Desired, Sighting};
 use crate::app_context::AppContext;
 use crate::fields;
-use crate::hash::{BYTES, ContentHash, InvalidHash};
+use crate::hash::{ContentHash, InvalidHash};
+use crate::hexadecimal::BYTES;
 use crate::manifest::{GroupVersionKind, ObjectKey};
 use crate::name::ClusterId;
 use crate::port::cluster::{ClusterUid, Object};
@@ -106,7 +107,7 @@ impl Observed {
 #[must_use]
 pub fn observed_state(object: &Object, desired: Option<&Desired>) -> ContentHash {
     let written = desired.map(|desired| match &object.marks {
-        Some(marks) => desired.stamped(marks).body(),
+        Some(marks) => desired.stamped(object, marks).body(),
         None => desired.manifest.body().clone(),
     });
     let sighting = Sighting::of(object, desired);

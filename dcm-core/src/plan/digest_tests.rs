@@ -45,7 +45,7 @@ fn written() -> Value {
         origin: Origin::Created,
     };
     let labels = Arc::new(context("5", 0).labels);
-    let mut body = Stamped { manifest: manifest("5"), marks, labels }.body();
+    let mut body = Stamped { manifest: manifest("5"), marks, labels, proof: None }.body();
     body["metadata"]["resourceVersion"] = "1".into();
     body["metadata"]["managedFields"] = json!([{
         "manager": "dcm", "operation": "Update", "time": "2026-01-01T00:00:00Z",

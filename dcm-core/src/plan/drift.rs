@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::object::{Choice, terms, update};
 use super::view::{Sighting, View};
 use super::{Terms, Wanted, Why};
@@ -18,11 +20,19 @@ const BOUND: &str = "subjects";
 
 const DELETED: &str = "it was deleted by somebody else";
 
+const TAMPERED: &str = "another client changed or removed our labels or annotations on it";
+
 const GIVEN_UP: &str = "brought back several times, and changed again each time";
 
 /// Fields of an object that is else as it was written.
-pub(super) fn of_fields(wanted: &Wanted<'_>, origin: Origin, sighting: &Sighting, view: &dyn View) -> Choice {
-    if sighting.fields().is_empty() {
+pub(super) fn of_fields(
+    wanted: &Wanted<'_>,
+    origin: Origin,
+    drifted: &[HeldField],
+    sighting: &Sighting,
+    view: &dyn View,
+) -> Choice {
+    if drifted.is_empty() {
         return Choice::default();
     }
     let key = wanted.manifest.key();
@@ -30,11 +40,13 @@ pub(super) fn of_fields(wanted: &Wanted<'_>, origin: Origin, sighting: &Sighting
     let given_up = view.given_up_until(key);
     let may_take = terms.force && given_up.is_none();
     let leaves = |field: &&HeldField| !may_take || wanted.drift.leaves(&field.path());
-    let (left, taken): (Vec<_>, Vec<_>) = sighting.fields().iter().partition(leaves);
+    let (left, taken): (Vec<_>, Vec<_>) = drifted.iter().partition(leaves);
     let owned = |fields: Vec<&HeldField>| fields.into_iter().cloned().collect::<Vec<_>>();
     let drift =
         (!left.is_empty()).then(|| Cause { next_try: given_up, ..reported(key, &left, given_up.is_some()) });
     let work = (!taken.is_empty()).then(|| {
+        // What is left out of a manifest that our manager holds would go from the object.
+        let left: Vec<_> = left.into_iter().filter(|field| !field.is_under_our_name()).collect();
         let terms = Terms { taken: owned(taken), left: owned(left), ..terms };
         (update(wanted.manifest, sighting, origin, terms), Why::Drifted)
     });
@@ -48,7 +60,11 @@ pub(super) fn held(wanted: &Wanted<'_>, sighting: &Sighting) -> Vec<HeldField> {
     let is_binding = wanted.manifest.key().is_binding();
     let is_left = |field: &&HeldField| {
         let path = field.path();
-        field.holder.is_some() && wanted.drift.leaves(&path) && !(is_binding && path.begins_with(BOUND))
+        // What was changed under our own name would go from the object if we left it out.
+        field.holder.is_some()
+            && !field.is_under_our_name()
+            && wanted.drift.leaves(&path)
+            && !(is_binding && path.begins_with(BOUND))
     };
     sighting.fields().iter().filter(is_left).cloned().collect()
 }
@@ -68,6 +84,17 @@ fn reported(key: &ObjectKey, left: &[&HeldField], is_given_up: bool) -> Cause {
     let fields = named(left.iter().copied());
     let message = if is_given_up { format!("{fields}; {GIVEN_UP}") } else { fields };
     drifted(key, message.into())
+}
+
+/// What somebody else did to an object: changed or removed the marks on it. It is let be until then, where they do so each
+/// time.
+#[must_use]
+pub fn of_marks(key: &ObjectKey, given_up: Option<Timestamp>) -> Cause {
+    let message = match given_up {
+        Some(_) => format!("{TAMPERED}; {GIVEN_UP}").into(),
+        None => TAMPERED.into(),
+    };
+    Cause { reason: Reason::Tampered, message, object: Some(key.clone()), next_try: given_up }
 }
 
 fn drifted(key: &ObjectKey, message: Arc<str>) -> Cause {

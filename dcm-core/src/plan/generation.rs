@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::object::{self, cause};
 use super::request::is_request;
 use super::view::{Seen, Sighting, View};
-use super::{Records, Rules, Step, Terms, Wave, Why, Work};
-use crate::app_context::{self, Action, Generation, Stage};
+use super::{Records, Rules, Step, Terms, Wave, Why, Work, manifests};
+use crate::app_context::{self, Generation, Stage};
 use crate::hash::ContentHash;
-use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
+use crate::manifest::{GroupVersionKind, ObjectKey};
 use crate::port::cluster::{Marks, Origin};
 use crate::status::Reason;
 
@@ -22,16 +22,21 @@ use crate::status::Reason;
 pub(super) fn ahead(rules: &Rules<'_>, desired: &[app_context::Step], view: &dyn View) -> Option<Generation> {
     let wanted = rules.generation?;
     let marked = view.marked();
-    let newer = marked.iter().filter_map(|(kind, key, sighting)| Some((kind, key, sighting.marks.as_ref()?)));
+    let newer = marked
+        .iter()
+        .filter_map(|(kind, key, sighting)| Some((kind, key, sighting, sighting.marks.as_ref()?)));
     let mut newer = newer.filter(|(.., marks)| marks.generation >= wanted).peekable();
     newer.peek()?;
     let hashes: BTreeMap<&ObjectKey, ContentHash> =
         manifests(desired).map(|(_, manifest)| (manifest.key(), manifest.hash())).collect();
-    let is_ahead = |kind: &GroupVersionKind, key: &ObjectKey, marks: &Marks| {
+    let is_ahead = |kind: &GroupVersionKind, key: &ObjectKey, sighting: &Sighting, marks: &Marks| {
         let is_other = marks.manifest.is_some() && marks.manifest.as_ref() != hashes.get(key);
-        marks.generation > wanted || (is_other && !is_request(kind))
+        // The engine itself writes a binding that is being deleted without its subjects, as no store wants it.
+        let is_disarmed = key.is_binding() && sighting.deleting().is_some();
+        marks.generation > wanted || (is_other && !is_request(kind) && !is_disarmed)
     };
-    newer.filter(|(kind, key, marks)| is_ahead(kind, key, marks)).map(|(.., marks)| marks.generation).max()
+    let ahead = newer.filter(|(kind, key, sighting, marks)| is_ahead(kind, key, sighting, marks));
+    ahead.map(|(.., marks)| marks.generation).max()
 }
 
 /// Instead of what would be done, what it is: the differences between the store and a cluster that is ahead of it. What
@@ -45,6 +50,10 @@ pub(super) fn halted(ahead: Generation, steps: Vec<Step>, rules: &Rules<'_>, vie
     let mut halted: Vec<Step> = Vec::new();
     for step in steps.into_iter().filter(|step| step.wave != Wave::Tidy) {
         told.insert(step.key.clone());
+        if let Some(work) = withdrawal(&step, rules, view) {
+            halted.push(at_once(Step { work, why: Why::NotDesired, ..step }));
+            continue;
+        }
         let work = match difference(&step.work) {
             None => step.work,
             Some(words) => {
@@ -68,6 +77,30 @@ pub(super) fn halted(ahead: Generation, steps: Vec<Step>, rules: &Rules<'_>, vie
         }
     }
     halted
+}
+
+/// What takes a right away that is wanted no more, where a person asked for that; none for what may give or change anything.
+///
+/// A binding that is not as wanted is deleted, and not changed: the store may not know of a revocation, and would give back
+/// what that took. One that is being deleted already loses its subjects.
+fn withdrawal(step: &Step, rules: &Rules<'_>, view: &dyn View) -> Option<Work> {
+    let is_account = step.key.group.is_empty() && &*step.key.kind == "ServiceAccount";
+    match &step.work {
+        Work::Update { observed, origin: Origin::Created, .. }
+            if rules.withdraws && step.key.is_binding() =>
+        {
+            match view.see(&step.key) {
+                Seen::Present(sighting) if sighting.deleting().is_some() => {
+                    object::disarmed(&step.kind, &step.key, sighting)
+                }
+                _ => Some(Work::Delete { observed: observed.clone() }),
+            }
+        }
+        Work::Delete { .. } if rules.withdraws && (step.key.is_binding() || is_account) => {
+            Some(step.work.clone())
+        }
+        _ => None,
+    }
 }
 
 /// All differences are told together.
@@ -121,7 +154,9 @@ pub(super) fn sign(
         let Seen::Present(sighting) = view.see(manifest.key()) else { return None };
         let record = recorded.get(manifest.key());
         let is_made = record.is_none_or(|record| record.origin == Origin::Created);
-        let is_ours = is_made && object::is_ours(rules, record, sighting) && sighting.deleting.is_none();
+        let is_ours = is_made
+            && object::is_ours(rules, manifest.key(), record, sighting)
+            && sighting.deleting().is_none();
         is_ours.then_some((stage, manifest, sighting))
     });
     let (stage, manifest, sighting) = staying.next()?;
@@ -131,12 +166,4 @@ pub(super) fn sign(
     let work = object::update(manifest, sighting, Origin::Created, terms);
     let (kind, key) = (manifest.kind().clone(), manifest.key().clone());
     Some(Step { wave: Wave::Apply(stage), kind, key, work, why: Why::TakesAway })
-}
-
-/// The desired objects, in the order of their stages: a namespace comes first.
-fn manifests(desired: &[app_context::Step]) -> impl Iterator<Item = (Stage, &Manifest)> {
-    desired.iter().filter_map(|step| match &step.action {
-        Action::Apply { manifest, .. } => Some((step.stage, manifest)),
-        Action::Request { .. } => None,
-    })
 }

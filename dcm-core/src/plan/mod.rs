@@ -25,7 +25,7 @@ use crate::port::synchronizer::{Disposal, Removal};
 use crate::status::Cause;
 
 pub use digest::{Changes, Observed, Part, PlanHash, observed_state};
-pub use drift::{cause as drift_cause, named as named_fields};
+pub use drift::{cause as drift_cause, named as named_fields, of_marks as tampered_cause};
 pub use outline::{Act, Outline, OutlinedStep, Rehearsal};
 use request::Answer;
 pub use request::{RequestWork, certificate_manifest};
@@ -45,6 +45,8 @@ pub struct Rules<'a> {
     /// A generation that the cluster was found to hold and the store did not know of: until a person has said whose
     /// state is true.
     pub ahead: Option<Generation>,
+    /// Rights that are wanted no more go although the cluster is ahead: a person asked for that.
+    pub withdraws: bool,
     /// A person asked again for what is wanted already: what somebody else deleted is made anew, also where that is not
     /// done without being asked (a namespace, whose contents are lost, and what is only reported).
     pub asked_again: bool,
@@ -87,6 +89,18 @@ pub struct Step {
     pub why: Why,
 }
 
+impl Step {
+    /// True for the deletion of a binding.
+    fn withdraws_right(&self) -> bool {
+        matches!(self.work, Work::Delete { .. }) && self.key.is_binding()
+    }
+
+    /// True for a change of a binding, which may take rights away.
+    fn changes_binding(&self) -> bool {
+        matches!(self.work, Work::Update { .. }) && self.key.is_binding()
+    }
+}
+
 /// What a step does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
@@ -119,6 +133,8 @@ pub enum Work {
     Release {
         /// The state that this is based on.
         observed: Precondition,
+        /// Where the object comes from: what only we said of an adopted one goes.
+        origin: Origin,
         /// How many objects of others it holds, when that is why it is kept.
         contents: Option<usize>,
     },
@@ -175,9 +191,17 @@ impl Work {
         matches!(self, Self::Update { origin: Origin::Created, .. })
     }
 
-    /// True on the way to a certificate, before the signer's turn.
+    /// True when it requests a credential, or approves such a request.
     fn asks(&self) -> bool {
-        matches!(self, Self::Request { work: RequestWork::Ask { .. } | RequestWork::Approve { .. }, .. })
+        let Self::Request { work, .. } = self else { return false };
+        match work {
+            RequestWork::Ask { .. } | RequestWork::Approve { .. } | RequestWork::Token { .. } => true,
+            RequestWork::AwaitSigner | RequestWork::Collect { .. } | RequestWork::TryAgain { .. } => false,
+        }
+    }
+
+    fn is_token(&self) -> bool {
+        matches!(self, Self::Request { work: RequestWork::Token { .. }, .. })
     }
 
     fn collects(&self) -> bool {
@@ -204,7 +228,7 @@ pub enum Why {
     Missing,
     /// The manifest is another one than was written last.
     ManifestChanged,
-    /// Our marks are not on the object as they should be.
+    /// Our marks are not on the object as they should be: it is ours by its UID, and another client changed them.
     MarksChanged,
     /// The object was there before and is adopted.
     Adopted,
@@ -228,12 +252,16 @@ pub enum Why {
     AlreadyGone,
     /// The object is being deleted.
     Going,
+    /// The binding is being deleted, and held by a finalizer: until it is gone, it binds its subjects.
+    StillBinds,
     /// The object is not ready yet.
     NotReady,
     /// The object is not ours.
     NotOurs,
     /// The request is not answered yet.
     NotIssued,
+    /// The credential is issued, and is tried again.
+    Issued,
     /// The change takes other objects away, and this one says so.
     TakesAway,
     /// An earlier request had no answer, and may still change it.
@@ -259,9 +287,11 @@ impl fmt::Display for Why {
             Self::NotRecorded => "it is among ours, but not recorded",
             Self::AlreadyGone => "it is gone already",
             Self::Going => "it is being deleted",
+            Self::StillBinds => "it is being deleted, and still has subjects",
             Self::NotReady => "it is not ready yet",
             Self::NotOurs => "it is not ours",
             Self::NotIssued => "it is not issued yet",
+            Self::Issued => "it may no longer be accepted",
             Self::TakesAway => "the change takes others away",
             Self::InDoubt => "an earlier request may still change it",
             Self::StoreBehind => "the store is behind",
@@ -276,6 +306,8 @@ pub struct Plan {
     drift: Vec<Cause>,
     ahead: Option<Generation>,
     closed: BTreeSet<Arc<str>>,
+    /// Nothing of the first wave can be done but to wait, or to try once more what failed.
+    is_held_up: bool,
 }
 
 impl Plan {
@@ -308,17 +340,17 @@ impl Plan {
     /// The steps that may run now, together.
     ///
     /// That is the first wave. Where nothing of it can be done but to wait for the cluster or for somebody, and for
-    /// requests, more may: updates of what is there already, and the first wave of removals, so that a silent signer or
-    /// a foreign object does not keep rights alive that were taken away; and what a signer issued is stored, before
-    /// Kubernetes clears it away.
+    /// requests, or to try once more what failed, more may: reads, updates of what is there already, the first wave of removals,
+    /// and removals of bindings, so that no silent signer, foreign object, finalizer or refusal keeps rights alive that
+    /// were taken away; and what a signer issued is stored, before Kubernetes clears it away.
     pub fn runnable(&self) -> impl Iterator<Item = &Step> {
         let first = self.steps.first().map(|step| step.wave);
-        let front = move |step: &&Step| Some(step.wave) == first;
-        let held_up = self.steps.iter().filter(front).all(|step| step.work.waits());
         let removal = self.steps.iter().map(|step| step.wave).find(|wave| matches!(wave, Wave::Remove(_)));
         self.steps.iter().filter(move |step| {
-            let passes = step.work.is_update() || step.work.collects() || Some(step.wave) == removal;
-            front(step) || (held_up && passes)
+            let is_removal = Some(step.wave) == removal || step.withdraws_right();
+            let reads = step.work == Work::Look;
+            let passes = reads || step.work.is_update() || step.work.collects() || is_removal;
+            Some(step.wave) == first || (self.is_held_up && passes)
         })
     }
 
@@ -377,6 +409,9 @@ pub fn plan(rules: &Rules<'_>, desired: Option<&Bundle>, recorded: &Records, vie
     steps.extend(generation::sign(rules, desired_steps, &steps, recorded, view));
     ask_ahead(&mut steps, desired_steps);
     steps.sort_by_key(|step| (step.wave, !step.work.asks()));
+    let first = steps.first().map(|step| step.wave);
+    let mut front = steps.iter().take_while(|step| Some(step.wave) == first);
+    plan.is_held_up = front.all(|step| step.work.waits() || view.has_failed(step));
     plan.steps = steps;
     plan
 }
@@ -399,6 +434,14 @@ fn closed(
     desired.iter().filter_map(anothers).collect()
 }
 
+/// The desired objects, in the order of their stages: a namespace comes first.
+fn manifests(desired: &[crate::app_context::Step]) -> impl Iterator<Item = (Stage, &Manifest)> {
+    desired.iter().filter_map(|step| match &step.action {
+        Action::Apply { manifest, .. } => Some((step.stage, manifest)),
+        Action::Request { .. } => None,
+    })
+}
+
 /// A desired object, with what is done about others who touch it.
 struct Wanted<'a> {
     manifest: &'a Manifest,
@@ -406,15 +449,30 @@ struct Wanted<'a> {
     drift: &'a Drift,
 }
 
-/// A certificate takes longest, and the signer's time is not ours: it is asked for, and approved, beside whatever is
-/// done after the first stage. It gives no right by itself, and is collected in its own stage. Not beside the first
-/// one: a lane whose namespace is refused asks for nothing.
+/// Credentials take longest, and the signer's time is not ours: they are asked for, and certificates approved, beside
+/// whatever is done after the first stage, and a certificate is collected in its own stage. They give no right that the user, or the
+/// ServiceAccount, is not bound to already.
+///
+/// Not beside the first stage: a lane whose namespace is refused asks for nothing. Not before a binding is changed: a refused
+/// request makes its lane wait, and what takes rights away waits for no request. A token is asked for once its
+/// ServiceAccount is as desired: one that is another's gets none.
 fn ask_ahead(steps: &mut [Step], desired: &[crate::app_context::Step]) {
     let opening = desired.first().map(|step| Wave::Apply(step.stage));
     let front = steps.iter().map(|step| step.wave).min();
-    if let Some(front) = front.filter(|front| Some(*front) > opening) {
-        steps.iter_mut().filter(|step| step.work.asks()).for_each(|step| step.wave = front);
+    let Some(front) = front.filter(|front| Some(*front) > opening) else { return };
+    if steps.iter().any(Step::changes_binding) {
+        return;
     }
+    let mut settled = BTreeSet::new();
+    if steps.iter().any(|step| step.work.is_token()) {
+        settled.extend(manifests(desired).map(|(_, manifest)| manifest.key()));
+        for step in steps.iter().filter(|step| !step.work.is_token()) {
+            settled.remove(&step.key);
+        }
+    }
+    let is_asked_ahead =
+        |step: &&mut Step| step.work.asks() && (!step.work.is_token() || settled.contains(&step.key));
+    steps.iter_mut().filter(is_asked_ahead).for_each(|step| step.wave = front);
 }
 
 /// Steps for what is recorded, or carries our marks, and is not desired.
@@ -424,13 +482,7 @@ fn unwanted(
     recorded: &Records,
     view: &dyn View,
 ) -> Vec<Step> {
-    let wanted: BTreeSet<&ObjectKey> = desired
-        .iter()
-        .filter_map(|step| match &step.action {
-            Action::Apply { manifest, .. } => Some(manifest.key()),
-            Action::Request { .. } => None,
-        })
-        .collect();
+    let wanted: BTreeSet<&ObjectKey> = manifests(desired).map(|(_, manifest)| manifest.key()).collect();
     let mut steps: Vec<Step> = recorded
         .iter()
         .filter(|(key, _)| !wanted.contains(key))
@@ -447,7 +499,9 @@ fn unwanted(
         };
         let origin = sighting.marks.as_ref().map(|marks| marks.origin).unwrap_or_default();
         let stage = if kind.is_namespace() { Stage(0) } else { Stage(u16::MAX) };
-        let stray = Recorded { kind: kind.clone(), uid: None, manifest: None, origin, stage };
+        let kind = kind.clone();
+        let stray =
+            Recorded { kind, uid: None, may_be_gone: false, manifest: None, origin, stage, stored: None };
         let step = object::remove(rules, key, &stray, view);
         steps.extend(step.map(|step| if answered { Step { wave: Wave::Tidy, ..step } } else { step }));
     }

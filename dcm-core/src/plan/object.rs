@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use serde_json::json;
+
 use super::drift;
 use super::view::{Recorded, Seen, Sighting, View};
 use super::{Records, Rules, Step, Terms, Wanted, Wave, Why, Work, request};
@@ -30,11 +32,11 @@ pub(super) fn desire(
 ) -> Chosen {
     let manifest = wanted.manifest;
     let record = recorded.get(manifest.key());
-    let is_recorded = record.is_some_and(|record| record.uid.is_some());
+    let is_expected = record.is_some_and(Recorded::is_expected);
     let chosen = match view.see(manifest.key()) {
         Seen::Present(sighting) => present(rules, wanted, record, sighting, view),
-        Seen::Unlisted if is_recorded => Choice::do_this(Work::Look, Why::NotListed),
-        Seen::Absent if is_recorded => gone(rules, wanted, view),
+        Seen::Unlisted if is_expected => Choice::do_this(Work::Look, Why::NotListed),
+        Seen::Absent if is_expected => gone(rules, wanted, view),
         Seen::Unlisted | Seen::Absent => {
             Choice::do_this(Work::Create { manifest: manifest.clone() }, Why::Missing)
         }
@@ -53,7 +55,7 @@ pub(super) fn desire_what_is_ours(
 ) -> Chosen {
     let (kind, key) = (wanted.manifest.kind(), wanted.manifest.key());
     let record = recorded.get(key);
-    if matches!(view.see(key), Seen::Present(sighting) if is_ours(rules, record, sighting)) {
+    if matches!(view.see(key), Seen::Present(sighting) if is_ours(rules, key, record, sighting)) {
         return desire(rules, wave, wanted, recorded, view);
     }
     let waits = cause(Reason::Waiting, "it is not looked at before its namespace is ours", key);
@@ -103,21 +105,32 @@ fn present(
     view: &dyn View,
 ) -> Choice {
     let manifest = wanted.manifest;
-    if !is_ours(rules, record, sighting) {
+    if !is_ours(rules, manifest.key(), record, sighting) {
         let (work, why) = foreign(rules, wanted, sighting);
         return Choice::do_this(work, why);
     }
-    if sighting.deleting.is_some() {
+    let written = sighting.marks.as_ref().filter(|marks| marks.context == *rules.context);
+    // Until what holds it lets go, it grants what it grants: that follows what is desired all the same.
+    let last = written.and_then(|marks| marks.manifest).or(record.and_then(|record| record.manifest));
+    let is_outdated_right = manifest.key().is_right() && last != Some(manifest.hash());
+    if sighting.deleting().is_some() && !is_outdated_right {
         return Choice::do_this(Work::Await(going(manifest.key(), sighting)), Why::Going);
     }
-    let written = sighting.marks.as_ref().filter(|marks| marks.context == *rules.context);
     let origin = record.map(|record| record.origin).or(written.map(|marks| marks.origin)).unwrap_or_default();
     if written.and_then(|marks| marks.manifest) != Some(manifest.hash()) {
-        let why = if written.is_some() { Why::ManifestChanged } else { Why::MarksChanged };
         let terms = Terms { left: drift::held(wanted, sighting), ..terms(wanted, origin) };
-        return Choice::do_this(update(manifest, sighting, origin, terms), why);
+        let work = update(manifest, sighting, origin, terms);
+        if written.is_some() {
+            return Choice::do_this(work, Why::ManifestChanged);
+        }
+        let is_written = record.is_some_and(|record| record.manifest == Some(manifest.hash()));
+        // Nothing but marks is fought over for ever; what is to change goes on, whatever the marks.
+        return match view.given_up_until(manifest.key()).filter(|_| is_written) {
+            Some(until) => Choice { work: None, drift: Some(drift::of_marks(manifest.key(), Some(until))) },
+            None => Choice::do_this(work, Why::MarksChanged),
+        };
     }
-    let mut chosen = drift::of_fields(wanted, origin, sighting, view);
+    let mut chosen = drift::of_fields(wanted, origin, &sighting.drifted(record), sighting, view);
     let is_older = written.map(|marks| marks.generation) < rules.generation;
     if chosen.work.is_none() && rules.in_doubt && is_older {
         let terms = Terms { left: sighting.fields().to_vec(), ..terms(wanted, origin) };
@@ -127,8 +140,7 @@ fn present(
         let waits = cause(Reason::Waiting, message, manifest.key());
         chosen.work = Some((Work::Await(waits), Why::NotReady));
     }
-    let is_recorded = record.is_some_and(|record| record.uid.is_some());
-    if chosen.work.is_none() && rules.is_watched && !is_recorded {
+    if chosen.work.is_none() && rules.is_watched && !record.is_some_and(Recorded::is_expected) {
         chosen.work = Some((Work::Look, Why::NotRecorded));
     }
     chosen
@@ -145,12 +157,22 @@ pub(super) fn update(manifest: &Manifest, sighting: &Sighting, origin: Origin, t
     Work::Update { manifest: manifest.clone(), observed: sighting.precondition(), origin, terms }
 }
 
-/// Ownership is proved by the recorded UID, or by our marks where no UID is recorded yet.
-pub(super) fn is_ours(rules: &Rules<'_>, record: Option<&Recorded>, sighting: &Sighting) -> bool {
-    match record.and_then(|record| record.uid.as_ref()) {
-        Some(uid) => *uid == sighting.uid,
-        None => is_marked(rules, sighting),
-    }
+/// Ownership is shown by the recorded UID, or by proved marks where no UID is recorded yet, or the object with it may be gone.
+///
+/// A binding in the place of one that we made is ours whatever its UID: otherwise whoever deletes ours, and makes another one of its
+/// name, has rights that nothing takes away.
+pub(super) fn is_ours(
+    rules: &Rules<'_>,
+    key: &ObjectKey,
+    record: Option<&Recorded>,
+    sighting: &Sighting,
+) -> bool {
+    let Some((record, uid)) = record.and_then(|record| Some((record, record.uid.as_ref()?))) else {
+        return is_marked(rules, sighting);
+    };
+    *uid == sighting.uid
+        || (record.may_be_gone && is_marked(rules, sighting))
+        || (key.is_binding() && record.origin == Origin::Created)
 }
 
 fn is_marked(rules: &Rules<'_>, sighting: &Sighting) -> bool {
@@ -169,9 +191,13 @@ fn foreign(rules: &Rules<'_>, wanted: &Wanted<'_>, sighting: &Sighting) -> (Work
         ),
         // Whoever reads this need not be told of other projects, whose names are in those of their app contexts.
         Some(marks) => format!("it belongs to another app context of owner {}", marks.owner),
-        None => match take_over(wanted, sighting) {
-            Ok(taken) => return taken,
-            Err(message) => message,
+        None => match sighting.claimed_by().filter(|owner| *owner != rules.owner) {
+            // The proof of another installation's marks can't be checked here.
+            Some(owner) => format!("it is marked as belonging to owner {owner}"),
+            None => match take_over(wanted, sighting) {
+                Ok(taken) => return taken,
+                Err(message) => message,
+            },
         },
     };
     (Work::Blocked(cause(Reason::Foreign, &message, wanted.manifest.key())), Why::NotOurs)
@@ -181,6 +207,9 @@ fn foreign(rules: &Rules<'_>, wanted: &Wanted<'_>, sighting: &Sighting) -> (Work
 fn take_over(wanted: &Wanted<'_>, sighting: &Sighting) -> Result<(Work, Why), String> {
     let terms = Terms { taken: sighting.fields().to_vec(), ..terms(wanted, Origin::Adopted) };
     let why = match (wanted.existing, sighting.fields()) {
+        (Existing::Refuse, _) if sighting.claimed_by().is_some() => {
+            return Err("it carries our marks without their proof, so it is not ours".to_owned());
+        }
         (Existing::Refuse, _) => return Err("it was there before, and is not ours".to_owned()),
         (Existing::AdoptIfEqual, [first, ..]) => {
             return Err(format!("it was there before, and is not as desired: {} differs", first.path()));
@@ -200,26 +229,32 @@ pub(super) fn remove(rules: &Rules<'_>, key: &ObjectKey, record: &Recorded, view
         Seen::Absent => return make(Work::Forget, Why::AlreadyGone),
         Seen::Present(sighting) => sighting,
     };
-    if !is_ours(rules, Some(record), sighting) {
+    if !is_ours(rules, key, Some(record), sighting) {
         // What carries our marks and is another object stays recorded as such: without a record, marks are proof.
         return if is_marked(rules, sighting) { None } else { make(Work::Forget, Why::NotOurs) };
     }
-    if sighting.deleting.is_some() {
-        return make(Work::Await(going(key, sighting)), Why::Going);
+    if sighting.deleting().is_some() {
+        return match disarmed(&record.kind, key, sighting).filter(|_| record.origin == Origin::Created) {
+            Some(work) => make(work, Why::StillBinds),
+            None => make(Work::Await(going(key, sighting)), Why::Going),
+        };
     }
     let observed = sighting.precondition();
     if record.origin == Origin::Adopted {
-        return make(Work::Release { observed, contents: None }, Why::WasAdopted);
+        return make(Work::Release { observed, origin: record.origin, contents: None }, Why::WasAdopted);
     }
     // What was asked for through a request is no object that anybody keeps.
     if rules.removal.disposal(key) == Disposal::Keep && !request::is_request(&record.kind) {
-        return make(Work::Release { observed, contents: None }, Why::Kept);
+        return make(Work::Release { observed, origin: record.origin, contents: None }, Why::Kept);
     }
-    if record.kind.is_namespace() && !rules.removal.delete_contents {
+    // Where no UID shows that a namespace is the one that we made, what is in it may be another's.
+    let is_known = record.uid.as_ref() == Some(&sighting.uid);
+    if record.kind.is_namespace() && !(is_known && rules.removal.delete_contents) {
         match view.contents(&key.name) {
             None => return make(Work::Count, Why::NotDesired),
             Some(contents) if contents.count > 0 => {
-                return make(Work::Release { observed, contents: Some(contents.count) }, Why::HoldsContents);
+                let (origin, contents) = (record.origin, Some(contents.count));
+                return make(Work::Release { observed, origin, contents }, Why::HoldsContents);
             }
             Some(_) => {}
         }
@@ -227,10 +262,29 @@ pub(super) fn remove(rules: &Rules<'_>, key: &ObjectKey, record: &Recorded, view
     make(Work::Delete { observed }, Why::NotDesired)
 }
 
+/// Takes all subjects out of a binding that is being deleted: as long as a finalizer holds it, it would grant what it grants. None
+/// where it has none.
+pub(super) fn disarmed(kind: &GroupVersionKind, key: &ObjectKey, sighting: &Sighting) -> Option<Work> {
+    let role = sighting.still_binds()?;
+    let mut metadata = json!({"name": key.name});
+    if let Some(namespace) = &key.namespace {
+        metadata["namespace"] = json!(namespace);
+    }
+    let binding = json!({
+        "apiVersion": kind.api_version(),
+        "kind": kind.kind,
+        "metadata": metadata,
+        "roleRef": role,
+        "subjects": [],
+    });
+    let terms = Terms { force: true, ..Terms::default() };
+    Some(update(&Manifest::new(binding).ok()?, sighting, Origin::Created, terms))
+}
+
 /// What an object waits for that is being deleted: its finalizers, and what the cluster says of them.
 fn going(key: &ObjectKey, sighting: &Sighting) -> Cause {
     let mut message = "it is being deleted".to_owned();
-    if let Some(finalizers) = sighting.deleting.as_ref().filter(|finalizers| !finalizers.is_empty()) {
+    if let Some(finalizers) = sighting.deleting().filter(|finalizers| !finalizers.is_empty()) {
         message.push_str(&format!(" and held by {}", finalizers.join(", ")));
     }
     if let Some(remains) = sighting.unready() {

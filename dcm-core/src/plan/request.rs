@@ -1,6 +1,7 @@
 //! Choices about requests: what is next on the way from asking to a stored result.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -45,6 +46,12 @@ pub enum RequestWork {
         /// UID of the ServiceAccount that is there: the token is bound to it. None when none was seen: then nothing is asked for.
         account: Option<Arc<str>>,
     },
+    /// Tries a stored credential again. No plan contains this step: the engine sends it at intervals, because no watch reports that a
+    /// cluster stopped accepting a credential.
+    TryAgain {
+        /// The requested lifetime of a certificate: an expired one is not tried.
+        lifetime: Option<Duration>,
+    },
 }
 
 impl RequestWork {
@@ -53,7 +60,7 @@ impl RequestWork {
     pub fn is_write(&self) -> bool {
         match self {
             Self::Ask { .. } | Self::Approve { .. } | Self::Token { .. } => true,
-            Self::AwaitSigner | Self::Collect { .. } => false,
+            Self::AwaitSigner | Self::Collect { .. } | Self::TryAgain { .. } => false,
         }
     }
 }

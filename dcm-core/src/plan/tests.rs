@@ -2,13 +2,14 @@
 
 mod drift;
 mod requests;
+mod rights;
 
 use std::collections::BTreeSet;
 
 use serde_json::json;
 
 use super::*;
-use crate::app_context::{self, CertificateRequest, Generation};
+use crate::app_context::{self, CertificateRequest, Generation, TokenRequest};
 use crate::hash::ContentHash;
 use crate::name::AppName;
 use crate::port::cluster::{Contents, Marks, Object};
@@ -21,6 +22,7 @@ struct Known {
     contents: Option<Contents>,
     issued: bool,
     given_up: bool,
+    failed: BTreeSet<ObjectKey>,
 }
 
 impl View for Known {
@@ -47,6 +49,10 @@ impl View for Known {
 
     fn given_up_until(&self, _object: &ObjectKey) -> Option<jiff::Timestamp> {
         self.given_up.then_some(jiff::Timestamp::UNIX_EPOCH)
+    }
+
+    fn has_failed(&self, step: &Step) -> bool {
+        self.failed.contains(&step.key)
     }
 }
 
@@ -95,7 +101,6 @@ fn sighting(uid: &str, manifest: Option<ContentHash>) -> Sighting {
             manifest,
             origin: Origin::Created,
         }),
-        deleting: None,
         remarks: None,
     }
 }
@@ -104,9 +109,11 @@ fn record(manifest: &Manifest, uid: Option<&str>) -> Recorded {
     Recorded {
         kind: manifest.kind().clone(),
         uid: uid.map(Into::into),
+        may_be_gone: false,
         manifest: Some(manifest.hash()),
         origin: Origin::Created,
         stage: Stage(1),
+        stored: None,
     }
 }
 
@@ -121,6 +128,7 @@ fn rules<'a>(owner: &'a OwnerId, context: &'a ContextId) -> Rules<'a> {
         context,
         generation: None,
         ahead: None,
+        withdraws: false,
         removal,
         asked_again: false,
         is_watched: false,
@@ -246,6 +254,45 @@ fn a_namespace_with_contents_is_counted_and_then_released() {
     ));
     known.contents = Some(Contents::default());
     assert!(matches!(decide(None, &records, &known)[0], (Work::Delete { .. }, Why::NotDesired)));
+}
+
+#[test]
+fn contents_of_a_namespace_that_is_not_recorded_are_kept_although_they_are_to_be_deleted() {
+    let namespace = manifest("Namespace", "n", "1");
+    let mut known = Known::default();
+    with(&mut known, &namespace, sighting("another", Some(namespace.hash())));
+    let (owner, context) = (owner(), context());
+    let removal = Removal { delete_contents: true, ..Removal::default() };
+    let rules = Rules { removal, ..rules(&owner, &context) };
+    let replaced = Recorded { may_be_gone: true, ..record(&namespace, Some("u")) };
+    for records in [Records::new(), Records::from([(namespace.key().clone(), replaced)])] {
+        known.contents = None;
+        assert!(matches!(plan(&rules, None, &records, &known).steps(), [Step { work: Work::Count, .. }]));
+        known.contents = Some(Contents { count: 1, ..Contents::default() });
+        let kept = plan(&rules, None, &records, &known);
+        assert!(matches!(kept.steps(), [Step { work: Work::Release { .. }, .. }]), "{kept:?}");
+    }
+    let records = Records::from([(namespace.key().clone(), record(&namespace, Some("another")))]);
+    let deleted = plan(&rules, None, &records, &known);
+    assert!(matches!(deleted.steps(), [Step { work: Work::Delete { .. }, .. }]), "{deleted:?}");
+}
+
+#[test]
+fn what_may_be_gone_is_made_when_it_is_and_is_ours_with_our_marks() {
+    let object = manifest("ConfigMap", "c", "1");
+    let records = |may_be_gone| {
+        Records::from([(object.key().clone(), Recorded { may_be_gone, ..record(&object, Some("u")) })])
+    };
+    let desired = bundle(vec![(1, apply(&object))]);
+    let mut known = Known::default();
+    known.absent.insert(object.key().clone());
+    let chosen = decide(Some(&desired), &records(true), &known);
+    assert!(matches!(&chosen[..], [(Work::Create { .. }, Why::Missing)]), "{chosen:?}");
+    let mut known = Known::default();
+    with(&mut known, &object, sighting("another", Some(object.hash())));
+    assert_eq!(decide(Some(&desired), &records(true), &known), []);
+    let chosen = decide(Some(&desired), &records(false), &known);
+    assert!(matches!(&chosen[..], [(Work::Blocked(_), Why::NotOurs)]), "{chosen:?}");
 }
 
 #[test]
@@ -380,6 +427,44 @@ fn a_certificate_is_asked_for_once_the_first_stage_is_done_and_collected_in_its_
     assert_eq!(next(&known), ["quota", "csr"], "what is issued is kept, whatever blocks the way");
     with(&mut known, &quota, sighting("q", Some(quota.hash())));
     assert_eq!(next(&known), ["csr"]);
+}
+
+#[test]
+fn a_token_is_asked_for_once_its_account_is_as_desired_and_not_for_one_that_is_anothers() {
+    let (namespace, quota) = (manifest("Namespace", "n", "1"), manifest("ResourceQuota", "quota", "1"));
+    let account = manifest("ServiceAccount", "account", "1");
+    let asked =
+        TokenRequest { namespace: "n".into(), service_account: "account".into(), lifetime_seconds: None };
+    assert_eq!(&asked.account(), account.key());
+    let action = Action::Request { name: "user-1".into(), request: Request::Token(asked) };
+    let wanted = bundle(vec![(0, apply(&namespace)), (1, apply(&account)), (1, apply(&quota)), (3, action)]);
+    let (owner, context) = (owner(), context());
+    let rules = rules(&owner, &context);
+    let next = |known: &Known| -> Vec<String> {
+        let plan = plan(&rules, Some(&wanted), &Records::new(), known);
+        let describe = |step: &Step| {
+            let is_token = matches!(step.work, Work::Request { .. });
+            format!("{}{}", if is_token { "token of " } else { "" }, step.key.name)
+        };
+        plan.runnable().map(describe).collect()
+    };
+    let mut known = Known::default();
+    assert_eq!(next(&known), ["n"], "a lane whose namespace is refused asks for nothing");
+    with(&mut known, &namespace, sighting("n", Some(namespace.hash())));
+    assert_eq!(next(&known), ["account", "quota"]);
+    with(&mut known, &account, Sighting { marks: None, ..sighting("a", None) });
+    assert_eq!(next(&known), ["account", "quota"], "another's account gets no token");
+    with(&mut known, &account, sighting("a", Some(ContentHash::of(&json!("another")))));
+    assert_eq!(next(&known), ["account", "quota"], "it is updated first");
+    with(&mut known, &account, sighting("a", Some(account.hash())));
+    assert_eq!(next(&known), ["token of account", "quota"], "a token takes longer than a quota");
+    with(&mut known, &quota, Sighting { marks: None, ..sighting("q", None) });
+    assert_eq!(next(&known), ["token of account", "quota"], "another's quota hinders no token");
+    let newer = Marks { generation: Generation(9), ..sighting("a", Some(account.hash())).marks.unwrap() };
+    with(&mut known, &account, Sighting { marks: Some(newer), ..sighting("a", None) });
+    let rules = Rules { generation: Some(Generation(2)), ..rules };
+    let plan = plan(&rules, Some(&wanted), &Records::new(), &known);
+    assert!(!plan.runnable().any(|step| matches!(step.work, Work::Request { .. })), "a store that is behind");
 }
 
 #[test]

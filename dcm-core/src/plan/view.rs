@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use serde_json::Value;
 
-use super::request;
+use super::{Step, request};
 use crate::app_context::Stage;
 use crate::fields::{self, HeldField};
 use crate::hash::ContentHash;
 use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
+use crate::name::OwnerId;
 use crate::port::cluster::{Contents, Marks, Object, Origin, Precondition, Stamped};
+use crate::port::proof::Proof;
 
 /// An object that was written for this app context, as the engine recorded it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,12 +22,25 @@ pub struct Recorded {
     pub kind: GroupVersionKind,
     /// Its UID: the proof that it is ours. None when it is not known (a crash between writing and recording).
     pub uid: Option<Arc<str>>,
+    /// The object with this UID may be gone: we deleted it, or a person declared that the store is right and the cluster is not.
+    /// Then another object in its place with our proved marks is ours, too, and a missing one is made.
+    pub may_be_gone: bool,
     /// Hash of the manifest that was written last.
     pub manifest: Option<ContentHash>,
     /// Where it comes from.
     pub origin: Origin,
     /// The stage in which it was made: removal goes the other way.
     pub stage: Stage,
+    /// [`Altered::values`] right after it was written last: what the API server made of it. Boxed, as it is rare.
+    pub stored: Option<Box<ContentHash>>,
+}
+
+impl Recorded {
+    /// True for an object that is missed when it is not there.
+    #[must_use]
+    pub fn is_expected(&self) -> bool {
+        self.uid.is_some() && !self.may_be_gone
+    }
 }
 
 /// What was seen of one object.
@@ -34,10 +50,8 @@ pub struct Sighting {
     pub uid: Arc<str>,
     /// Its state.
     pub resource_version: Arc<str>,
-    /// Our marks, if it carries them.
+    /// Our marks, if it carries them with their proof.
     pub marks: Option<Marks>,
-    /// The finalizers that hold it back, when it is being deleted.
-    pub deleting: Option<Vec<Arc<str>>>,
     /// What few objects give reason to say; together in a box, as thousands of others lie still.
     pub remarks: Option<Box<Remarks>>,
 }
@@ -45,6 +59,8 @@ pub struct Sighting {
 /// What few objects give reason to say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Remarks {
+    /// The finalizers that hold it back, when it is being deleted.
+    pub deleting: Option<Vec<Arc<str>>>,
     /// Why it is not ready, when it is not; of a namespace that is being deleted, what remains in it.
     pub unready: Option<Arc<str>>,
     /// What a CertificateSigningRequest says of itself.
@@ -52,6 +68,22 @@ pub struct Remarks {
     /// Desired fields: of an object with our marks those that somebody else took since we wrote them, of another one those
     /// that are not as desired.
     pub fields: Vec<HeldField>,
+    /// Desired fields of an object with our marks that our manager holds, with other values than desired.
+    pub altered: Option<Altered>,
+    /// The installation that it is marked as belonging to, where nothing proves that.
+    pub claimed_by: Option<OwnerId>,
+    /// `roleRef` of a binding that is being deleted and still has subjects.
+    pub still_binds: Option<Value>,
+}
+
+/// Fields that have other values than desired although our manager holds them: another client wrote under our name, or the
+/// API server keeps another value than it was sent. Which of the two, [`Recorded::stored`] shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Altered {
+    /// The fields.
+    pub fields: Vec<HeldField>,
+    /// A digest of the fields and of the values that they have.
+    pub values: ContentHash,
 }
 
 impl Sighting {
@@ -59,6 +91,12 @@ impl Sighting {
     #[must_use]
     pub fn precondition(&self) -> Precondition {
         Precondition { uid: self.uid.clone(), resource_version: self.resource_version.clone() }
+    }
+
+    /// The finalizers that hold it back, when it is being deleted.
+    #[must_use]
+    pub fn deleting(&self) -> Option<&[Arc<str>]> {
+        self.remarks.as_ref()?.deleting.as_deref()
     }
 
     /// Why it is not ready, when it is not.
@@ -73,25 +111,61 @@ impl Sighting {
         self.remarks.as_ref()?.certificate.as_ref()
     }
 
+    /// [`Altered::values`].
+    #[must_use]
+    pub fn altered(&self) -> Option<ContentHash> {
+        Some(self.remarks.as_ref()?.altered.as_ref()?.values)
+    }
+
+    /// What another client took or changed of an object with our marks.
+    pub(super) fn drifted(&self, record: Option<&Recorded>) -> Vec<HeldField> {
+        let mut drifted = self.fields().to_vec();
+        let stored = record.and_then(|record| record.stored.as_deref());
+        let altered = self.remarks.as_ref().and_then(|remarks| remarks.altered.as_ref());
+        if let Some(altered) = altered.filter(|altered| Some(&altered.values) != stored) {
+            let told = drifted.len();
+            let is_new = |field: &&HeldField| !drifted[..told].iter().any(|one| one.is_at(field));
+            let new: Vec<_> = altered.fields.iter().filter(is_new).cloned().collect();
+            drifted.extend(new);
+        }
+        drifted
+    }
+
     /// Desired fields that are somebody else's, or not as desired ([`Remarks::fields`]).
     #[must_use]
     pub fn fields(&self) -> &[HeldField] {
         self.remarks.as_ref().map_or(&[], |remarks| &remarks.fields)
     }
 
-    /// What matters of an object to a planner, beside what is desired of it.
+    /// The installation that it is marked as belonging to, where nothing proves that.
+    #[must_use]
+    pub fn claimed_by(&self) -> Option<&OwnerId> {
+        self.remarks.as_ref()?.claimed_by.as_ref()
+    }
+
+    /// [`Remarks::still_binds`].
+    #[must_use]
+    pub fn still_binds(&self) -> Option<&Value> {
+        self.remarks.as_ref()?.still_binds.as_ref()
+    }
+
+    /// What matters of an object to a planner, beside what is desired of it. Its marks are taken as proved: see
+    /// [`Object::disclaim_unproved`].
     #[must_use]
     pub fn of(object: &Object, desired: Option<&Desired>) -> Self {
         let remarks = Remarks {
+            deleting: object.deleting.clone(),
             unready: unready(object),
             certificate: CertificateState::of(object),
             fields: desired.map(|desired| desired.fields(object)).unwrap_or_default(),
+            altered: desired.and_then(|desired| desired.altered(object)),
+            claimed_by: claim(object),
+            still_binds: still_binds(object),
         };
         Self {
             uid: object.uid.clone(),
             resource_version: object.resource_version.clone(),
             marks: object.marks.clone(),
-            deleting: object.deleting.clone(),
             remarks: (remarks != Remarks::default()).then(|| Box::new(remarks)),
         }
     }
@@ -111,16 +185,38 @@ impl Desired {
     fn fields(&self, object: &Object) -> Vec<HeldField> {
         match &object.marks {
             None => fields::differing(&object.kind, &object.body, self.manifest.body()),
-            Some(marks) => fields::lost(&object.body, &self.stamped(marks).body()),
+            Some(marks) => fields::lost(&object.body, &self.stamped(object, marks).body()),
         }
     }
 
-    /// As it is written with these marks.
-    #[must_use]
-    pub fn stamped(&self, marks: &Marks) -> Stamped {
-        let (manifest, labels) = (self.manifest.clone(), self.labels.clone());
-        Stamped { manifest, marks: marks.clone(), labels }
+    /// The fields that we hold and that have other values.
+    fn altered(&self, object: &Object) -> Option<Altered> {
+        object.marks.as_ref()?;
+        let (fields, values) = fields::altered(&object.kind, &object.body, self.manifest.body())?;
+        Some(Altered { fields, values: ContentHash::of(&values) })
     }
+
+    /// As it is written with these marks, and with the proof that the object carries.
+    #[must_use]
+    pub fn stamped(&self, object: &Object, marks: &Marks) -> Stamped {
+        let (manifest, labels) = (self.manifest.clone(), self.labels.clone());
+        Stamped { manifest, marks: marks.clone(), labels, proof: Proof::read(&object.body) }
+    }
+}
+
+/// The owner in marks that are not proved.
+fn claim(object: &Object) -> Option<OwnerId> {
+    if object.marks.is_some() {
+        return None;
+    }
+    Marks::read(&object.body).map(|marks| marks.owner)
+}
+
+/// The role of a binding that is being deleted, while it binds anybody to it.
+fn still_binds(object: &Object) -> Option<Value> {
+    let has_subjects = object.body["subjects"].as_array().is_some_and(|subjects| !subjects.is_empty());
+    (object.key.is_binding() && object.deleting.is_some() && has_subjects)
+        .then(|| object.body["roleRef"].clone())
 }
 
 /// What a CertificateSigningRequest says of itself.
@@ -197,7 +293,7 @@ pub trait View {
     /// What is known of one object.
     fn see(&self, key: &ObjectKey) -> Seen<'_>;
 
-    /// The objects that carry our marks and this app context's, in the order of their keys.
+    /// The objects that carry our marks and this app context's with their proof, in the order of their keys.
     fn marked(&self) -> Vec<(&GroupVersionKind, &ObjectKey, &Sighting)>;
 
     /// What is in a namespace; none when it was not counted yet.
@@ -210,12 +306,17 @@ pub trait View {
     fn given_up_until(&self, _object: &ObjectKey) -> Option<Timestamp> {
         None
     }
+
+    /// True for a step that was refused, or failed, when it was tried last.
+    fn has_failed(&self, _step: &Step) -> bool {
+        false
+    }
 }
 
 /// Why an object is not ready, for the kinds that say so; others are ready when they are there.
 fn unready(object: &Object) -> Option<Arc<str>> {
     let body = &object.body;
-    let count = |pointer: &str| body.pointer(pointer).and_then(serde_json::Value::as_i64);
+    let count = |pointer: &str| body.pointer(pointer).and_then(Value::as_i64);
     match &*object.kind.kind {
         "Deployment" | "StatefulSet" if &*object.kind.group == "apps" => {
             let wanted = count("/spec/replicas").unwrap_or(1);
@@ -242,7 +343,7 @@ const HOLDING_CONDITIONS: [&str; 5] = [
 ];
 
 /// What holds back a namespace that is being deleted, in the API server's own words: resources and finalizers.
-fn remains(body: &serde_json::Value) -> Option<Arc<str>> {
+fn remains(body: &Value) -> Option<Arc<str>> {
     let conditions = body["status"]["conditions"].as_array()?;
     let told = HOLDING_CONDITIONS.iter().filter_map(|kind| {
         let condition = conditions.iter().find(|condition| condition["type"] == *kind)?;

@@ -19,7 +19,8 @@ pub trait Clock: Send + Sync + 'static {
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 }
 
-/// Randomness for identities and jitter. Not for keys: those come from a key source.
+/// Randomness for identities, jitter and the key of an installation's proofs. Not for keys of users: those come from a key
+/// source.
 pub trait Random: Send + Sync + 'static {
     /// 64 random bits.
     fn next(&self) -> u64;

@@ -11,11 +11,17 @@
 //! - Reads are consistent: what [`Cluster::get`], [`Cluster::list`] and a [`WatchEvent::Listed`] tell was so at a moment
 //!   after they were asked for. In Kubernetes that is a read without `resourceVersion`; one with `resourceVersion=0`, from
 //!   the cache of an API server, won't do, since it may go back behind what was told before.
-//! - A stream of [`Cluster::watch`] begins with [`WatchEvent::Listed`]. What it tells after that may be late. States of
-//!   one object never go back within what one `Listed` began. Its end, or an error, means: watch again.
+//! - A stream of [`Cluster::watch`] begins with a list: any number of [`WatchEvent::Listing`], and [`WatchEvent::Listed`].
+//!   What it tells after that may be late. States of one object never go back within what one `Listed` began. Its end, or
+//!   an error, means: watch again.
+//! - No list is held in memory as a whole: it comes in pages, and no page, object or event is larger than a limit of the
+//!   implementation. A list ends, whatever the cluster answers: as its last page, or as an error.
 //! - A call whose future is dropped, or that fails with an error for which [`Error::outcome_is_unknown`] holds, may
 //!   still happen, until the server's own time limit has passed.
 //! - Calls never retry by themselves, and never wait for a budget: the engine does both.
+//! - [`Cluster::issue_token`] and [`Cluster::contents`] need rights in one namespace alone. Where the caller lacks them, an implementation
+//!   binds [`NAMESPACE_ROLE`] to the caller there, by the RoleBinding [`NAMESPACE_BINDING`]. It is no content of the namespace, and
+//!   [`Cluster::release`] of the namespace removes it.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -32,6 +38,8 @@ use crate::app_context::{Generation, TokenRequest};
 use crate::hash::ContentHash;
 use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use crate::name::{ClusterId, ContextId, OwnerId};
+use crate::port::proof::{ANNOTATION_PROOF, ClusterProofKey, Proof};
+use crate::port::trial::{ClientCredential, Trial};
 use crate::secret::Secret;
 
 /// The one field manager under which objects are written.
@@ -45,11 +53,19 @@ pub const LABEL_CONTEXT: &str = "dcm.internal/context";
 pub const ANNOTATION_GENERATION: &str = "dcm.internal/generation";
 /// Annotation: hash of the manifest that was last written.
 pub const ANNOTATION_MANIFEST: &str = "dcm.internal/manifest";
-/// Annotation: present, with the value `adopted`, on objects that were there before us and are never deleted by us.
+/// Annotation: `adopted` on objects that were there before us and are never deleted by us, else `created`.
 /// It is written together with our labels, so that a crash can't make an adopted object look like one of our making.
 pub const ANNOTATION_ORIGIN: &str = "dcm.internal/origin";
+/// Value of [`ANNOTATION_ORIGIN`] for objects that we made.
+pub const ORIGIN_CREATED: &str = "created";
 /// Value of [`ANNOTATION_ORIGIN`] for adopted objects.
 pub const ORIGIN_ADOPTED: &str = "adopted";
+
+/// The ClusterRole with the rights that are needed in the namespaces of logical clouds alone.
+pub const NAMESPACE_ROLE: &str = "dcm:namespace";
+/// The RoleBinding that gives the caller [`NAMESPACE_ROLE`] in a namespace. It has no marks: nothing that it says is believed. No name of a
+/// permission has a colon, so no rendered binding has this name.
+pub const NAMESPACE_BINDING: &str = "dcm:engine";
 
 /// Grows with every change of a shard's owner; later than everything that an earlier owner sent.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -93,7 +109,19 @@ pub enum Origin {
     Adopted,
 }
 
-/// What marks an object as ours: two labels, to find it by, and annotations.
+impl Origin {
+    /// The value of [`ANNOTATION_ORIGIN`].
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => ORIGIN_CREATED,
+            Self::Adopted => ORIGIN_ADOPTED,
+        }
+    }
+}
+
+/// What marks an object as ours: two labels, to find it by, and annotations. Anyone that may change an object can write
+/// them: they count only where a [proof](super::proof) comes with them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Marks {
     /// The installation.
@@ -138,6 +166,8 @@ pub struct Stamped {
     pub marks: Marks,
     /// The context's labels; the manifest's own win where they share a key.
     pub labels: Arc<BTreeMap<String, String>>,
+    /// Proves the marks; without it they count for nothing.
+    pub proof: Option<Proof>,
 }
 
 impl Stamped {
@@ -156,8 +186,10 @@ impl Stamped {
         if let Some(hash) = self.marks.manifest {
             annotations.insert(ANNOTATION_MANIFEST.into(), hash.to_string().into());
         }
-        if self.marks.origin == Origin::Adopted {
-            annotations.insert(ANNOTATION_ORIGIN.into(), ORIGIN_ADOPTED.into());
+        // Also where it says little: one that another client wrote would stay on the object.
+        annotations.insert(ANNOTATION_ORIGIN.into(), self.marks.origin.as_str().into());
+        if let Some(proof) = self.proof {
+            annotations.insert(ANNOTATION_PROOF.into(), proof.to_string().into());
         }
         body
     }
@@ -186,12 +218,22 @@ pub struct Object {
     pub uid: Arc<str>,
     /// Its state, for preconditions. Opaque.
     pub resource_version: Arc<str>,
-    /// Our marks, if it carries them.
+    /// The marks that it carries, if it does. Whether they are ours their proof shows: see [`Object::disclaim_unproved`].
     pub marks: Option<Marks>,
     /// Finalizers that hold it back, when it is being deleted.
     pub deleting: Option<Vec<Arc<str>>>,
     /// All of it.
     pub body: Arc<Value>,
+}
+
+impl Object {
+    /// Forgets the marks of an object that do not come with a proof: it counts as any other client's, until its UID shows
+    /// that it is ours. Without a key no marks are proved.
+    pub fn disclaim_unproved(&mut self, key: Option<&ClusterProofKey>) {
+        if self.marks.is_some() && !key.is_some_and(|key| key.proves(&self.key, &self.body)) {
+            self.marks = None;
+        }
+    }
 }
 
 impl fmt::Debug for Object {
@@ -281,6 +323,28 @@ pub struct Access {
     pub namespace: Option<Arc<str>>,
 }
 
+impl Access {
+    /// A verb on the objects of a resource, in all namespaces.
+    #[must_use]
+    pub fn new(verb: &str, group: &str, resource: &str) -> Self {
+        Self {
+            verb: verb.into(),
+            group: group.into(),
+            resource: resource.into(),
+            subresource: "".into(),
+            name: "".into(),
+            namespace: None,
+        }
+    }
+
+    /// What [`NAMESPACE_ROLE`] gives: tokens of ServiceAccounts are made, and what is in a namespace is listed.
+    #[must_use]
+    pub fn in_namespaces() -> [Self; 2] {
+        let token = Self { subresource: "token".into(), ..Self::new("create", "", "serviceaccounts") };
+        [token, Self::new("list", "*", "*")]
+    }
+}
+
 /// What a cluster says of itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerInfo {
@@ -290,10 +354,28 @@ pub struct ServerInfo {
     pub time: Option<Timestamp>,
 }
 
+/// One page of a list.
+#[derive(Debug, Clone, Default)]
+pub struct Page {
+    /// Its objects.
+    pub objects: Vec<Object>,
+    /// Where the next page begins; none on the last one.
+    pub next: Option<PageToken>,
+}
+
+/// Where a page of a list begins. Opaque; an old one is [`Error::Gone`], and the list begins anew.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PageToken(pub Arc<str>);
+
 /// What a watch tells.
 #[derive(Debug, Clone)]
 pub enum WatchEvent {
-    /// All objects there are: replaces whatever was known.
+    /// Some of the objects there are; others follow, up to the next [`WatchEvent::Listed`].
+    Listing(Vec<Object>),
+    /// The list begins anew: what [`WatchEvent::Listing`] told since the last `Listed` counts no more.
+    Relisting,
+    /// The last of the objects there are. Together with those of the [`WatchEvent::Listing`] right before, it replaces
+    /// whatever was known. A list of one page is only this.
     Listed(Vec<Object>),
     /// The object is now so.
     Applied(Object),
@@ -399,6 +481,12 @@ pub enum Error {
         /// Which rule it breaks, without its content.
         reason: String,
     },
+    /// The kubeconfig leads to another endpoint than the one at which the cluster was accepted: nothing was sent.
+    #[error(
+        "the kubeconfig leads to another server, or trusts other authorities, than the accepted one; nothing is sent there until it is \
+         accepted"
+    )]
+    Moved,
 }
 
 impl Error {
@@ -420,7 +508,8 @@ impl Error {
             | Self::FieldConflict { .. }
             | Self::Invalid { .. }
             | Self::Unsupported { .. }
-            | Self::Kubeconfig { .. } => false,
+            | Self::Kubeconfig { .. }
+            | Self::Moved => false,
         }
     }
 
@@ -444,7 +533,8 @@ impl Error {
             | Self::Gone
             | Self::TooManyRequests { .. }
             | Self::Unsupported { .. }
-            | Self::Kubeconfig { .. } => self.to_string(),
+            | Self::Kubeconfig { .. }
+            | Self::Moved => self.to_string(),
         }
     }
 
@@ -463,6 +553,7 @@ impl Error {
                 | Self::TimedOut { .. }
                 | Self::Unauthorized { .. }
                 | Self::Kubeconfig { .. }
+                | Self::Moved
         )
     }
 }
@@ -500,16 +591,18 @@ pub trait Cluster: Send + Sync + 'static {
     /// [`Error`], where nothing is known.
     async fn kinds(&self, call: &Call) -> Result<Kinds, Error>;
 
-    /// All objects of a kind, whosever they are: in one namespace, or in all of the cluster.
+    /// A page of all objects of a kind, whosever they are: in one namespace, or in all of the cluster; the first page, or
+    /// the one that an earlier page names as its next. [`list_all`](super::listing::list_all) goes through all pages.
     ///
     /// # Errors
-    /// [`Error`].
+    /// [`Error`], among them [`Error::Gone`] for a page of a list that is too old.
     async fn list(
         &self,
         call: &Call,
         kind: &GroupVersionKind,
         namespace: Option<&str>,
-    ) -> Result<Vec<Object>, Error>;
+        page: Option<&PageToken>,
+    ) -> Result<Page, Error>;
 
     /// Makes an object.
     ///
@@ -545,8 +638,9 @@ pub trait Cluster: Send + Sync + 'static {
         Err(Error::Unsupported { what: "a dry run".to_owned() })
     }
 
-    /// Takes our labels, annotations and managed fields off an object and leaves the rest. Of an object whose marks
-    /// say that it was adopted, all that only we said goes, too: it is left as it would be without us.
+    /// Takes our labels, annotations and managed fields off an object and leaves the rest. Of one that was adopted, all that
+    /// only we said goes, too: it is left as it would be without us. Where the object comes from, the caller states: any client can
+    /// write the marks on it.
     ///
     /// # Errors
     /// [`Error`], among them [`Error::Conflict`] and [`Error::NotFound`].
@@ -556,6 +650,7 @@ pub trait Cluster: Send + Sync + 'static {
         kind: &GroupVersionKind,
         key: &ObjectKey,
         observed: &Precondition,
+        origin: Origin,
     ) -> Result<Object, Error>;
 
     /// Deletes an object, and what depends on it in the background.
@@ -588,11 +683,24 @@ pub trait Cluster: Send + Sync + 'static {
     /// [`Error`], among them [`Error::NotFound`] when there is no such ServiceAccount.
     async fn issue_token(&self, call: &Call, request: &TokenRequest) -> Result<IssuedToken, Error>;
 
-    /// Counts what is in a namespace beside our own objects of this context (see [`Contents`]).
+    /// Authenticates once with a user's credential, at the address and with the authorities that are in the user's
+    /// kubeconfig: those of this cluster's own. Nothing of our own credential is sent.
+    ///
+    /// # Errors
+    /// [`Error`] when the cluster does not answer; a refusal is [`Trial::Refused`] and never [`Error::Unauthorized`].
+    async fn try_credential(&self, call: &Call, credential: &ClientCredential) -> Result<Trial, Error>;
+
+    /// Counts what is in a namespace beside our own objects of this context (see [`Contents`]): those whose marks the key
+    /// proves. Without a key none is.
     ///
     /// # Errors
     /// [`Error`].
-    async fn contents(&self, call: &Call, namespace: &str) -> Result<Contents, Error>;
+    async fn contents(
+        &self,
+        call: &Call,
+        namespace: &str,
+        proofs: Option<&ClusterProofKey>,
+    ) -> Result<Contents, Error>;
 
     /// Asks for each access whether we have it, in the order asked.
     ///
@@ -607,8 +715,8 @@ pub trait Clusters: Send + Sync + 'static {
     /// Connects to a cluster. Making the client may be all that happens: the first call tells whether it answers.
     ///
     /// # Errors
-    /// [`Error::Kubeconfig`] when what it would take is missing or refused, [`Error::Unreachable`] when it can't be
-    /// looked up now.
+    /// [`Error::Kubeconfig`] when what it would take is missing or refused, [`Error::Moved`] when it leads to an endpoint
+    /// that is not accepted, [`Error::Unreachable`] when it can't be looked up now.
     async fn connect(&self, cluster: &ClusterId) -> Result<Arc<dyn Cluster>, Error>;
 
     /// Connects to a cluster by another kubeconfig than it is known by, to look at it before that one is registered. Where
@@ -641,7 +749,7 @@ mod tests {
             origin: Origin::Adopted,
         };
         let labels = BTreeMap::from([("dcm.internal/project".to_owned(), "p".to_owned())]);
-        Stamped { manifest, marks, labels: Arc::new(labels) }
+        Stamped { manifest, marks, labels: Arc::new(labels), proof: None }
     }
 
     #[test]

@@ -38,6 +38,9 @@ pub enum Issued {
         /// When it was received; none for what was stored before that was kept.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         received: Option<Timestamp>,
+        /// The cluster was seen to accept it. False where that could not be tried, as the user keeps the key.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        tried: bool,
     },
     /// A token.
     Token {
@@ -48,6 +51,9 @@ pub enum Issued {
         /// When it was received; none for what was stored before that was kept.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         received: Option<Timestamp>,
+        /// The cluster was seen to accept it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        tried: bool,
     },
 }
 
@@ -61,6 +67,10 @@ pub enum Condition {
     /// On none: it is wanted whatever the clusters are like.
     #[default]
     Always,
+    /// On none, and rights that are taken away are gone soon, also from a cluster that holds a later generation than the store
+    /// knows of ([`Reason::StoreBehind`](crate::status::Reason::StoreBehind)): there each binding of ours that is not as
+    /// wanted is deleted, and each ServiceAccount that is not wanted; nothing is made or changed.
+    Withdraw,
     /// On that of the desired state before it, for each cluster that has not come to its end: for what nobody has looked at
     /// anew, such as newer credentials.
     AsBefore,
@@ -312,6 +322,13 @@ pub trait Synchronizer: Send + Sync + 'static {
     /// # Errors
     /// [`Error`].
     async fn resume(&self, id: &ContextId) -> Result<(), Error>;
+
+    /// The UID of the cluster that a name stands for, as it was found when the cluster was first reached; none before that, and for a
+    /// synchronizer that works on no cluster itself.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn identity(&self, cluster: &ClusterId) -> Result<Option<ClusterUid>, Error>;
 
     /// Holds a cluster's identity for a name. No other name that leads to the same cluster is worked on then. A synchronizer that works on no cluster itself holds none, as by default.
     ///

@@ -5,6 +5,7 @@
 //! - namespaces are made with the engine's label, and changed and deleted only where they had it before; `default` and
 //!   `kube-*` never;
 //! - everything else is written only in such a namespace, tokens of ServiceAccounts included;
+//! - the ClusterRole for namespaces is bound there to the engine's user alone, by the engine's own RoleBinding;
 //! - certificates are asked for under names of logical clouds' users alone (see [`subject`]), and approved only where the
 //!   engine's user made the request;
 //! - clusters for privileged clouds also get their ClusterRoles and ClusterRoleBindings, and Roles and RoleBindings in
@@ -24,7 +25,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::logical_cloud::Level;
 use crate::name::OwnerId;
-use crate::port::cluster::LABEL_OWNER;
+use crate::port::cluster::{LABEL_OWNER, NAMESPACE_BINDING, NAMESPACE_ROLE};
 use crate::render::SIGNER;
 
 /// How each message of a refusal begins.
@@ -46,6 +47,8 @@ const OWN: &str = "variables.name.startsWith('dcm-') && (object == null || varia
 
 const NAMESPACE: &str = "variables.resource == '/namespaces'";
 const REQUEST: &str = "variables.resource == 'certificates.k8s.io/certificatesigningrequests'";
+
+const BINDING: &str = "variables.resource == 'rbac.authorization.k8s.io/rolebindings'";
 
 /// The rights of privileged clouds outside of their namespaces.
 const CLUSTER_WIDE: &str = "variables.subresource == '' && variables.resource in \
@@ -140,6 +143,15 @@ impl Guarded<'_> {
                 "the engine writes no other object outside of namespaces",
             ),
             validation(
+                format!(
+                    "!({BINDING}) || object == null || object.roleRef.kind != 'ClusterRole' || \
+                     object.roleRef.name != '{NAMESPACE_ROLE}' || \
+                     variables.name == '{NAMESPACE_BINDING}' && has(object.subjects) && object.subjects.size() == 1 && \
+                     object.subjects[0].kind == 'User' && object.subjects[0].name == request.userInfo.username"
+                ),
+                "the engine binds its ClusterRole for namespaces to itself only",
+            ),
+            validation(
                 format!("!({REQUEST}) || variables.subresource in ['', 'approval'] && {OWN}"),
                 "a certificate signing request must have the engine's label and a name of the engine",
             ),
@@ -161,7 +173,7 @@ impl Guarded<'_> {
     }
 }
 
-/// All writes, of all kinds. A question for one's own rights is one to the API server, but changes nothing.
+/// All writes, of all kinds. A question for one's own rights or name is one to the API server, but changes nothing.
 fn every_write() -> MatchResources {
     let all = || Some(vec!["*".to_owned()]);
     let rule = NamedRuleWithOperations {
@@ -171,14 +183,18 @@ fn every_write() -> MatchResources {
         resources: Some(vec!["*/*".to_owned()]),
         ..NamedRuleWithOperations::default()
     };
-    let question = NamedRuleWithOperations {
-        api_groups: Some(vec!["authorization.k8s.io".to_owned()]),
-        resources: Some(vec!["selfsubjectaccessreviews".to_owned()]),
+    let question = |group: &str, resource: &str| NamedRuleWithOperations {
+        api_groups: Some(vec![group.to_owned()]),
+        resources: Some(vec![resource.to_owned()]),
         ..rule.clone()
     };
+    let questions = vec![
+        question("authorization.k8s.io", "selfsubjectaccessreviews"),
+        question("authentication.k8s.io", "selfsubjectreviews"),
+    ];
     MatchResources {
-        resource_rules: Some(vec![rule]),
-        exclude_resource_rules: Some(vec![question]),
+        resource_rules: Some(vec![rule.clone()]),
+        exclude_resource_rules: Some(questions),
         ..MatchResources::default()
     }
 }

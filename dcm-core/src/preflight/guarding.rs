@@ -9,8 +9,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::Needs;
 use super::guard::REFUSAL;
-use super::{Needs, access};
 use crate::app_context::Generation;
 use crate::manifest::Manifest;
 use crate::name::ContextId;
@@ -65,7 +65,7 @@ pub(super) async fn look(cluster: &dyn Cluster, call: &Call, needs: &Needs, miss
     ];
     let mut all = Guard::InForce;
     for (resource, body) in writes {
-        let create = access("create", "", resource);
+        let create = Access::new("create", "", resource);
         let is_known = needs.accesses().any(|need| *need == create) && !missing.contains(&create);
         let one = if is_known { rehearse(cluster, call, body).await } else { Guard::Unknown };
         all = all.and(one);
@@ -84,7 +84,7 @@ async fn rehearse(cluster: &dyn Cluster, call: &Call, body: Value) -> Guard {
         manifest: None,
         origin: Origin::Created,
     };
-    let object = Stamped { manifest, marks, labels: Arc::new(BTreeMap::new()) };
+    let object = Stamped { manifest, marks, labels: Arc::new(BTreeMap::new()), proof: None };
     Guard::told_by(&cluster.rehearse(call, &object, None, false).await)
 }
 

@@ -2,7 +2,7 @@
 
 use super::{CLOCK_SKEW_SECONDS_MAX, Findings, MINOR_VERSION_MIN, cluster_role};
 use crate::name::ClusterId;
-use crate::port::cluster::{self, ClusterUid};
+use crate::port::cluster::{self, ClusterUid, NAMESPACE_ROLE};
 use crate::port::synchronizer;
 
 /// What was seen of a cluster.
@@ -17,6 +17,8 @@ pub struct Inspection {
     pub twin: Option<Twin>,
     /// What is known by its name, and what was found in its place; none where that is the same, or nothing is known.
     pub other: Option<Other>,
+    /// Its kubeconfig leads to another endpoint than the accepted one. It may be registered so, and is not used until it is accepted.
+    pub is_moved: bool,
 }
 
 /// Another cluster than the one that is known by a name, by the UIDs of their `kube-system` namespaces.
@@ -82,13 +84,14 @@ impl InspectError {
 }
 
 impl Inspection {
-    /// True when logical clouds will work there, and it is no other cluster than before.
+    /// True when logical clouds will work there, it is no other cluster than before, and its endpoint is accepted.
     #[must_use]
     pub fn is_ready(&self) -> bool {
-        self.must_be_ready().is_ok()
+        !self.is_moved && self.must_be_ready().is_ok()
     }
 
-    /// Refuses a cluster that can't serve, another one than before, and one that is registered under another name.
+    /// Refuses a cluster that can't serve, another one than before, and one that is registered under another name. One whose endpoint is
+    /// not accepted may be registered.
     ///
     /// # Errors
     /// [`Unready`].
@@ -117,6 +120,11 @@ fn hindrances(findings: &Findings) -> String {
         let role = cluster_role("dcm-missing", findings.missing.clone());
         let rules = serde_json::to_string(&role.rules).unwrap_or_default();
         told.push(format!("rights are missing, at least {rules}"));
+    }
+    if !findings.missing_in_namespaces.is_empty() {
+        told.push(format!(
+            "the ClusterRole {NAMESPACE_ROLE} is missing, or lacks rights; dcm cluster role prints it"
+        ));
     }
     told.join("; ")
 }

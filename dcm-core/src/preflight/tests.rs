@@ -85,16 +85,16 @@ fn the_least_role_of_standard_clouds_is_this() {
         "kind": "ClusterRole",
         "metadata": {"name": "dcm"},
         "rules": [
-            {"apiGroups": [""], "resources": ["serviceaccounts/token"], "verbs": ["create"]},
             {"apiGroups": [""], "resources": ["limitranges", "namespaces", "resourcequotas", "serviceaccounts"],
              "verbs": all},
-            {"apiGroups": ["*"], "resources": ["*"], "verbs": ["list"]},
             {"apiGroups": [CERTIFICATES], "resources": ["certificatesigningrequests"],
              "verbs": ["create", "delete", "get", "list", "watch"]},
             {"apiGroups": [CERTIFICATES], "resources": ["certificatesigningrequests/approval"], "verbs": ["patch"]},
             {"apiGroups": [CERTIFICATES], "resources": ["signers"], "verbs": ["approve"], "resourceNames": [SIGNER]},
             {"apiGroups": [RBAC], "resources": ["roles"], "verbs": roles},
             {"apiGroups": [RBAC], "resources": ["rolebindings"], "verbs": all},
+            {"apiGroups": [RBAC], "resources": ["clusterrolebindings", "clusterroles"], "verbs": ["list"]},
+            {"apiGroups": [RBAC], "resources": ["clusterroles"], "verbs": ["bind", "get"], "resourceNames": [NAMESPACE_ROLE]},
         ],
     });
     assert_eq!(role, expected);
@@ -103,7 +103,7 @@ fn the_least_role_of_standard_clouds_is_this() {
 #[test]
 fn nothing_missing_is_no_rule_and_one_missing_access_is_one() {
     assert_eq!(rules([]), []);
-    let one = access("watch", RBAC, "roles");
+    let one = Access::new("watch", RBAC, "roles");
     let rules = rules([&one]);
     assert_eq!(rules.len(), 1);
     assert_eq!(rules[0].verbs, ["watch"]);

@@ -89,7 +89,7 @@ impl LogicalClouds {
     /// # Errors
     /// [`Error::NotFound`]; [`Error::NotApplied`]; [`Error::UserNotNamed`]; when there is nothing to hand out
     /// [`Error::NotIssued`], [`Error::Certificate`], and for a registration that does not say where the cluster is
-    /// [`Error::NotFound`], [`Error::Kubeconfig`], [`Error::Unreadable`] and [`Error::UnknownSchema`]; errors of the store and
+    /// [`Error::NotFound`], [`Error::Kubeconfig`], [`Error::Moved`], [`Error::Unreadable`] and [`Error::UnknownSchema`]; errors of the store and
     /// the synchronizer.
     pub async fn kubeconfigs(
         &self,
@@ -270,11 +270,14 @@ fn not_applied(cloud: &LogicalCloudName) -> Error {
     Error::NotApplied { kind: Kind::LogicalCloud, name: cloud.to_string() }
 }
 
-/// Where a cluster is, by what is registered of it.
+/// Where a cluster is, by what is registered of it: none while its endpoint is not accepted.
 pub(super) fn locate(cluster: &ClusterId, registered: Option<&Entry>) -> Result<Admin, Error> {
     let entry = registered.ok_or_else(|| Error::not_found(Kind::Cluster, cluster))?;
     let document: ClusterDocument = read(entry)?;
-    Admin::read(&document.kubeconfig).map_err(|source| Error::Kubeconfig { cluster: cluster.clone(), source })
+    let admin = Admin::read(&document.kubeconfig);
+    let admin = admin.map_err(|source| Error::Kubeconfig { cluster: cluster.clone(), source })?;
+    // A user would send the credential there.
+    if document.is_moved() { Err(Error::Moved { cluster: cluster.clone() }) } else { Ok(admin) }
 }
 
 /// The user named, or the only one. `edited` is the cloud as its documents are, `applied` as it is on clusters.

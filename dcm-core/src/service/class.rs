@@ -72,7 +72,8 @@ impl Error {
             Self::NotIssued { .. }
             | Self::Certificate { .. }
             | Self::KeepsKey { .. }
-            | Self::Kubeconfig { .. } => Class::NotIssued,
+            | Self::Kubeconfig { .. }
+            | Self::Moved { .. } => Class::NotIssued,
             Self::Synchronizer(source) => source.into(),
             Self::Store(source) | Self::Audit(source) => source.into(),
             Self::Contended { .. } => Class::Unavailable,

@@ -1,5 +1,7 @@
 //! Registered clusters: where logical clouds can be.
 
+mod moved;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +10,7 @@ use futures::future;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use crate::audit::Told;
+use crate::hash::ContentHash;
 use crate::kubeconfig::Admin;
 use crate::logical_cloud::{KeyValues, LogicalCloud, Notes, check_labels};
 use crate::name::{ClusterId, ClusterName, ClusterProviderName, LogicalCloudName, Namespace, ProjectName};
@@ -24,7 +27,7 @@ use crate::status::LaneState;
 use super::audited::{Audit, kept_in};
 use super::caller::{Caller, Change};
 use super::cluster_parts;
-use super::documents::{ClusterDocument, Root, SCHEMA, read};
+use super::documents::{ClusterDocument, Root, SCHEMA, endpoint, read};
 use super::error::{Error, Kind};
 use super::load::{self, CONTENTION_TRIES, Frozen, Loaded};
 use super::owners::{self, OfClusters, Providers};
@@ -118,6 +121,9 @@ pub struct RegisteredCluster {
     pub changed: Change,
     /// Names this state of it.
     pub revision: Revision,
+    /// The kubeconfig leads to another endpoint ([`Admin::endpoint`]) than the accepted one: until it is accepted, no connection is made with
+    /// it.
+    pub is_moved: bool,
 }
 
 /// Some registered clusters.
@@ -219,7 +225,8 @@ impl RegisteredClusters {
             self.hold(&id, uid).await?;
             self.ensure_provider(caller, &id.provider).await?;
             let change = caller.change(self.clock.now());
-            let document = document(registration.clone(), change.clone(), change);
+            let accepted = endpoint(&registration.kubeconfig);
+            let document = document(registration.clone(), accepted, change.clone(), change);
             match self.write(None, &document).await {
                 Ok(()) => {
                     // Somebody may have deleted the empty provider meanwhile: one of the two sees the other.
@@ -309,7 +316,9 @@ impl RegisteredClusters {
         Ok(ClusterPage { clusters, broken, next: page.next.as_ref().and_then(path::of_cluster) })
     }
 
-    /// Changes what is registered of a cluster, under a condition, and gives it as it is then; which cluster it is stays.
+    /// Changes what is registered of a cluster, under a condition, and gives it as it is then; which cluster it is stays. Where the synchronizer
+    /// knows the cluster, a kubeconfig with another endpoint is stored and not used until it is accepted
+    /// ([`RegisteredCluster::is_moved`]).
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::PreconditionFailed`]; [`Error::Refused`]; [`Error::Contended`]; [`Error::Store`].
@@ -365,13 +374,14 @@ impl RegisteredClusters {
             let revision = stored.as_ref().map(|(document, _)| document.revision());
             condition.check(Kind::Cluster, id, revision.as_ref())?;
             let (stored, version) = stored.ok_or_else(|| Error::not_found(Kind::Cluster, id))?;
-            let old = of_document(stored);
+            let old = of_document(stored.clone());
             let registration = change(old.registration.clone())?;
             if registration == old.registration {
                 return Ok((old, EditOutcome::Unchanged));
             }
             self.check_change(&registration, Some(&old.registration))?;
-            let document = document(registration, old.created, caller.change(self.clock.now()));
+            let accepted = self.accepted_with(&stored, &registration.kubeconfig).await?;
+            let document = document(registration, accepted, old.created, caller.change(self.clock.now()));
             match self.write(Some(version), &document).await {
                 Ok(()) => return Ok((of_document(document), EditOutcome::Changed)),
                 Err(error) if error.is_lost_race() => {}
@@ -549,18 +559,33 @@ impl RegisteredClusters {
     }
 }
 
-fn document(registration: Registration, created: Change, changed: Change) -> ClusterDocument {
+fn document(
+    registration: Registration,
+    accepted: ContentHash,
+    created: Change,
+    changed: Change,
+) -> ClusterDocument {
     let Registration { id, kubeconfig, labels, namespace, notes, key_values } = registration;
-    let schema = SCHEMA;
-    ClusterDocument { schema, id, kubeconfig, labels, namespace, notes, key_values, created, changed }
+    ClusterDocument {
+        schema: SCHEMA,
+        id,
+        kubeconfig,
+        accepted_endpoint: Some(accepted),
+        labels,
+        namespace,
+        notes,
+        key_values,
+        created,
+        changed,
+    }
 }
 
 fn of_document(document: ClusterDocument) -> RegisteredCluster {
-    let revision = document.revision();
+    let (revision, is_moved) = (document.revision(), document.is_moved());
     let ClusterDocument { id, kubeconfig, labels, namespace, notes, key_values, created, changed, .. } =
         document;
     let registration = Registration { id, kubeconfig, labels, namespace, notes, key_values };
-    RegisteredCluster { registration, created, changed, revision }
+    RegisteredCluster { registration, created, changed, revision, is_moved }
 }
 
 /// True when a cloud refers to a cluster, or is or may be applied to it.

@@ -66,6 +66,8 @@ pub enum Issuance {
         not_after: Timestamp,
         /// It lives shorter than what was asked for.
         is_shortened: bool,
+        /// The cluster was seen to accept it. False where it could not be tried, as the user keeps the private key.
+        is_tried: bool,
         /// Why the newest is not there yet, in words; none when this is the newest.
         #[serde(skip_serializing_if = "Option::is_none")]
         newer: Option<String>,
@@ -134,11 +136,12 @@ fn of_one(
 
 fn issuance(found: &Result<Checked, Missing>) -> Issuance {
     match found {
-        Ok(Checked { id, validity, is_shortened, newer, .. }) => Issuance::Issued {
+        Ok(Checked { id, validity, is_shortened, is_tried, newer, .. }) => Issuance::Issued {
             serial: id.serial,
             not_before: validity.not_before,
             not_after: validity.not_after,
             is_shortened: *is_shortened,
+            is_tried: *is_tried,
             newer: newer.as_ref().map(ToString::to_string),
         },
         Err(missing) => Issuance::Missing {

@@ -153,6 +153,15 @@ pub enum Error {
         #[source]
         source: kubeconfig::Invalid,
     },
+    /// A registered cluster's kubeconfig leads to another endpoint than the accepted one.
+    #[error(
+        "the kubeconfig of cluster {cluster} leads to another server, or trusts other authorities, than the accepted one; dcm cluster \
+         accept {cluster} accepts it"
+    )]
+    Moved {
+        /// Which cluster.
+        cluster: ClusterId,
+    },
     /// The user keeps the private key, so only the user can renew the credential.
     #[error(
         "{user} keeps the private key: nobody else can renew its certificate; make a new request of the same subject (dcm \
@@ -261,6 +270,7 @@ impl Error {
             | Self::NeedsUser { .. }
             | Self::KeepsKey { .. }
             | Self::Kubeconfig { .. }
+            | Self::Moved { .. }
             | Self::KeyRequest { .. }
             | Self::Render(_)
             | Self::UnknownSchema { .. }

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::kubeconfig::Credential;
 use crate::name::{ClusterId, UserName};
-use crate::pki::{self, CertificateFacts, CertificateRefused, Expected};
+use crate::pki::{self, CLOCK_SKEW_SECONDS_MAX, CertificateFacts, CertificateRefused, Expected};
 use crate::port::synchronizer::{Issued, Results};
 use crate::render::naming;
 use crate::status::{Cause, ContextStatus};
@@ -61,6 +61,8 @@ pub(super) struct Checked {
     pub(super) validity: Validity,
     /// It lives shorter than what was asked for.
     pub(super) is_shortened: bool,
+    /// The cluster was seen to accept it.
+    pub(super) is_tried: bool,
     /// Why it is not the newest credential; none when it is.
     pub(super) newer: Option<Missing>,
 }
@@ -118,7 +120,7 @@ impl Credentials<'_> {
         issued: &Issued,
     ) -> Result<Checked, Missing> {
         match (issued, material) {
-            (Issued::Certificate { pem, received }, Material::Certificate { request, key, .. }) => {
+            (Issued::Certificate { pem, received, tried }, Material::Certificate { request, key, .. }) => {
                 let subject = self.place.identity().subject(user, id.epoch);
                 let expected = Expected {
                     request_pem: request.as_str(),
@@ -130,15 +132,16 @@ impl Credentials<'_> {
                 let CertificateFacts { not_before, not_after, is_shortened, .. } = facts;
                 let credential = Credential::Certificate { certificate: pem.to_string(), key: key.clone() };
                 let validity = Validity { not_before: Some(not_before), received: *received, not_after };
-                Ok(Checked { id, credential, validity, is_shortened, newer: None })
+                Ok(Checked { id, credential, validity, is_shortened, is_tried: *tried, newer: None })
             }
             (Issued::Token { expires, .. }, Material::Token) if *expires <= self.now => {
                 Err(Missing::Expired { at: *expires })
             }
-            (Issued::Token { token, expires, received }, Material::Token) => {
+            (Issued::Token { token, expires, received, tried }, Material::Token) => {
+                let is_shortened = is_token_shortened(lifetime_seconds, *received, *expires);
                 let credential = Credential::Token(token.clone());
                 let validity = Validity { not_before: None, received: *received, not_after: *expires };
-                Ok(Checked { id, credential, validity, is_shortened: false, newer: None })
+                Ok(Checked { id, credential, validity, is_shortened, is_tried: *tried, newer: None })
             }
             // The step's name says the type, so a result of another type was not made for this credential.
             (Issued::Certificate { .. } | Issued::Token { .. }, _) => Err(Missing::NotIssued { cause: None }),
@@ -152,6 +155,15 @@ impl Credentials<'_> {
         let of_cluster = lane.cause.as_ref().filter(|cause| cause.object.is_none());
         own.and_then(|request| request.cause.as_ref()).or(of_cluster).cloned()
     }
+}
+
+/// True when a token ends earlier than was asked for, by more than clocks may be apart. When it was asked for is not known where
+/// it was received before that was kept.
+fn is_token_shortened(asked_seconds: Option<i32>, received: Option<Timestamp>, expires: Timestamp) -> bool {
+    let skew = SignedDuration::from_secs(CLOCK_SKEW_SECONDS_MAX);
+    asked_seconds.zip(received).is_some_and(|(asked, received)| {
+        expires.duration_since(received) + skew < SignedDuration::from_secs(asked.into())
+    })
 }
 
 /// The credentials of a user that are good where they are issued, the newest first: the snapshot's, and earlier ones of
@@ -173,5 +185,21 @@ pub(super) fn step(user: &UserName, OneCredential { id, material, .. }: OneCrede
             naming::certificate_step(user, id.epoch, id.serial)
         }
         Material::Token => naming::token_step(user, id.epoch, id.serial),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_that_ends_much_earlier_than_asked_is_shortened() {
+        let at = |seconds| Timestamp::from_second(seconds).unwrap();
+        let is_shortened = |asked, end| is_token_shortened(asked, Some(at(0)), at(end));
+        assert!(is_shortened(Some(86_400), 3600));
+        assert!(!is_shortened(Some(3600), 3600 - CLOCK_SKEW_SECONDS_MAX), "clocks may be apart");
+        assert!(is_shortened(Some(3600), 3599 - CLOCK_SKEW_SECONDS_MAX));
+        assert!(!is_shortened(None, 600), "the cluster was free to choose");
+        assert!(!is_token_shortened(Some(86_400), None, at(3600)), "it is not known when it began");
     }
 }

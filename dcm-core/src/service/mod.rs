@@ -59,6 +59,7 @@ mod owners;
 mod parts;
 mod path;
 mod precondition;
+mod private_keys;
 mod put;
 mod raise;
 mod read;
@@ -104,6 +105,7 @@ pub use owners::{
 pub use parts::{PartDraft, PartName};
 pub use path::ROOMS;
 pub use precondition::{EditId, InvalidEditId, Precondition, Presence, Revision};
+pub use private_keys::StoredKeys;
 pub use put::{EditOutcome, Edited};
 pub use read::{Described, Page, Summary};
 pub use renew::Renewed;

@@ -79,7 +79,7 @@ impl LogicalClouds {
         let condition = match raise {
             Raise::Serial => Condition::AsBefore,
             // Rights are taken away whatever a cluster is like.
-            Raise::Epoch => Condition::Always,
+            Raise::Epoch => Condition::Withdraw,
         };
         let number = loaded.root.snapshots + 1;
         let mut snapshot = Snapshot { number, condition, made: change.clone(), ..frozen.snapshot.clone() };

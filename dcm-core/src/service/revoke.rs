@@ -15,6 +15,8 @@ use crate::manifest::{GroupVersionKind, ObjectKey};
 use crate::name::{ClusterId, LogicalCloudName, Namespace, OwnerId, ProjectName, UserName};
 use crate::port::audit::Action;
 use crate::port::cluster::{Call, Cluster, Error as ClusterError, Object};
+use crate::port::listing::list_all;
+use crate::port::proof::{ClusterProofKey, ProofKey};
 use crate::render::naming;
 use crate::status::{Cause, LaneStatus, ObjectState, ObjectStatus};
 
@@ -151,7 +153,8 @@ impl Revoked {
 
     /// Looks for bindings of other people that name an earlier identity: ClusterRoleBindings, and RoleBindings in every
     /// namespace, as a name may be bound anywhere. Where the cluster does not allow that, in the cloud's own namespaces;
-    /// and what it does not show there either is told.
+    /// and what it does not show there either is told. A binding is ours where the key proves its marks: anyone could write those
+    /// on a binding of their own.
     ///
     /// # Errors
     /// Those of the cluster, but for [`ClusterError::Forbidden`].
@@ -159,17 +162,25 @@ impl Revoked {
         &self,
         cluster: &dyn Cluster,
         call: &Call,
+        proofs: Option<&ProofKey>,
     ) -> Result<OtherBindings, ClusterError> {
         let mut others = OtherBindings::default();
-        if !self.look(cluster, call, "ClusterRoleBinding", None, &mut others).await? {
+        // Where the cluster does not say which one it is, ours are told, too: too many are better than too few.
+        let proofs = match (proofs, cluster.uid(call).await) {
+            (Some(key), Ok(uid)) => Some(key.on(&uid)),
+            (None, _) | (_, Err(ClusterError::Forbidden { .. })) => None,
+            (Some(_), Err(error)) => return Err(error),
+        };
+        let by = &By { call, proofs: proofs.as_ref() };
+        if !self.look(cluster, by, "ClusterRoleBinding", None, &mut others).await? {
             others.unseen.push(Unseen::ClusterRoleBindings);
         }
-        if self.look(cluster, call, "RoleBinding", None, &mut others).await? {
+        if self.look(cluster, by, "RoleBinding", None, &mut others).await? {
             return Ok(others);
         }
         others.unseen.push(Unseen::OtherNamespaces);
         for namespace in &self.namespaces {
-            if !self.look(cluster, call, "RoleBinding", Some(namespace), &mut others).await? {
+            if !self.look(cluster, by, "RoleBinding", Some(namespace), &mut others).await? {
                 others.unseen.push(Unseen::Namespace(namespace.clone()));
             }
         }
@@ -180,16 +191,19 @@ impl Revoked {
     async fn look(
         &self,
         cluster: &dyn Cluster,
-        call: &Call,
+        By { call, proofs }: &By<'_>,
         kind: &str,
         namespace: Option<&Namespace>,
         others: &mut OtherBindings,
     ) -> Result<bool, ClusterError> {
         let kind = GroupVersionKind::new(RBAC, "v1", kind);
-        match cluster.list(call, &kind, namespace.map(Namespace::as_str)).await {
-            Ok(bindings) => {
-                let named = bindings.into_iter().filter(|binding| self.is_other(binding, &call.owner));
-                others.found.extend(named.map(|binding| binding.key));
+        let named = |mut binding: Object| {
+            binding.disclaim_unproved(*proofs);
+            self.is_other(&binding, &call.owner).then_some(binding.key)
+        };
+        match list_all(cluster, call, &kind, namespace.map(Namespace::as_str), named).await {
+            Ok(named) => {
+                others.found.extend(named);
                 Ok(true)
             }
             Err(ClusterError::Forbidden { .. }) => Ok(false),
@@ -202,11 +216,16 @@ impl Revoked {
         let is_ours = binding.marks.as_ref().is_some_and(|marks| marks.owner == *owner);
         let subjects = binding.body["subjects"].as_array();
         !is_ours
-            && subjects
-                .into_iter()
-                .flatten()
-                .any(|subject| self.earlier.iter().any(|earlier| earlier.is_named(subject)))
+            && subjects.into_iter().flatten().any(|subject| {
+                self.earlier.iter().any(|earlier| earlier.is_named(subject, binding.key.namespace.as_deref()))
+            })
     }
+}
+
+/// Who looks, and what proves what is theirs.
+struct By<'a> {
+    call: &'a Call,
+    proofs: Option<&'a ClusterProofKey>,
 }
 
 /// True for a part of a user's rights or identity that may still be as it was.
@@ -228,7 +247,8 @@ impl fmt::Display for BoundName {
 }
 
 impl BoundName {
-    fn is_named(&self, subject: &serde_json::Value) -> bool {
+    /// True for a subject of a binding in this namespace; of a ClusterRoleBinding, in none.
+    fn is_named(&self, subject: &serde_json::Value, binding: Option<&str>) -> bool {
         match self {
             Self::User { name } => subject["kind"] == "User" && subject["name"] == **name,
             Self::ServiceAccount { namespace, name } => {
@@ -236,7 +256,7 @@ impl BoundName {
                 let as_user = format!("system:serviceaccount:{namespace}:{name}");
                 (subject["kind"] == "ServiceAccount"
                     && subject["name"] == **name
-                    && subject["namespace"] == **namespace)
+                    && subject["namespace"].as_str().or(binding) == Some(&**namespace))
                     || (subject["kind"] == "User" && subject["name"] == *as_user)
             }
         }

@@ -93,13 +93,13 @@ fn registered() -> RegisteredCluster {
         at: jiff::Timestamp::UNIX_EPOCH,
     };
     let revision = dcm_core::service::Revision::from_text("0");
-    RegisteredCluster { registration, created: by.clone(), changed: by, revision }
+    RegisteredCluster { registration, created: by.clone(), changed: by, revision, is_moved: false }
 }
 
 /// What is kept and handed on: credentials and kubeconfigs.
 fn credentials() -> Vec<(&'static str, Box<dyn Debug>)> {
     let expires = jiff::Timestamp::UNIX_EPOCH;
-    let token = Issued::Token { token: secret(), expires, received: None };
+    let token = Issued::Token { token: secret(), expires, received: None, tried: true };
     let results: Results = BTreeMap::from([(parsed("p/c"), BTreeMap::from([("t".into(), token.clone())]))]);
     let with_key =
         Credential::Certificate { certificate: String::new(), key: Some(Secret::new(pasted_key())) };
@@ -158,7 +158,7 @@ fn manifests() -> Vec<(&'static str, Box<dyn Debug>)> {
         manifest: None,
         origin: Origin::Created,
     };
-    let stamped = Stamped { manifest: manifest.clone(), marks, labels: Arc::default() };
+    let stamped = Stamped { manifest: manifest.clone(), marks, labels: Arc::default(), proof: None };
     let action =
         Action::Apply { manifest: manifest.clone(), existing: Existing::Refuse, drift: Drift::default() };
     let bundle = Bundle::new(vec![Step { app: parsed("a"), stage: Stage(0), action }]).unwrap();

@@ -1,12 +1,13 @@
 //! Sealing and signing anew what an earlier key has sealed or signed.
 
+use std::collections::BTreeSet;
 use std::pin::pin;
 
 use dcm_core::port::store::{Entry, Error, PageRequest, Prefix, Store, StoreExt, Write};
 use futures::TryStreamExt as _;
 use serde::Serialize;
 
-use super::{EncryptedStore, Keyring, Opening, Unverified, seal};
+use super::{EncryptedStore, KeyId, Keyring, Opening, Unverified, seal};
 
 /// How often all documents are looked through: others may go on writing with the earlier key for a moment.
 const PASSES_MAX: usize = 10;
@@ -98,13 +99,11 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
     }
 
     async fn reseal(&self, keyring: &Keyring, kept: Entry) -> Result<Resealed, Error> {
-        let unverified = Unverified::read(&kept.path, &kept.document)?;
-        let mut used = seal::keys_of(&kept.path, &unverified.content())?;
-        used.insert(unverified.key);
-        if used.iter().all(|id| id == keyring.current()) {
+        // Also where it names the current key: that id is a client's to write, and earlier keys go when no document is left.
+        let opened = Opening::begin(&*self.keys).await?.open(&kept).await?;
+        if keys_of(&kept)?.iter().all(|id| id == keyring.current()) {
             return Ok(Resealed::NotNeeded);
         }
-        let opened = Opening::begin(&*self.keys).await?.open(&kept).await?;
         let Entry { path, version, document } = opened;
         match self.write_one(Write::Update { path, version, document }).await {
             Ok(_) => Ok(Resealed::Done),
@@ -112,6 +111,14 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
             Err(error) => Err(error),
         }
     }
+}
+
+/// The keys that a document is signed and its secrets are sealed with.
+fn keys_of(kept: &Entry) -> Result<BTreeSet<KeyId>, Error> {
+    let unverified = Unverified::read(&kept.path, &kept.document)?;
+    let mut keys = seal::keys_of(&kept.path, &unverified.content())?;
+    keys.insert(unverified.key);
+    Ok(keys)
 }
 
 /// What became of one document.

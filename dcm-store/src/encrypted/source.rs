@@ -15,8 +15,8 @@ use crate::lock::lock;
 /// service.
 ///
 /// # Contract
-/// - It is asked for each document with secrets: it answers from memory where it can.
-/// - A key that it gave once stays in what it gives for as long as anything is sealed with it.
+/// - It is asked for each read, page, change and write: it answers from memory where it can.
+/// - A key that it gave once stays in what it gives for as long as anything is sealed or signed with it.
 #[async_trait]
 pub trait KeyringSource: Send + Sync + 'static {
     /// The keys as they are now. `missing` is a key that was met and that the last answer was without: it is looked for again.

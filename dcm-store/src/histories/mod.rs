@@ -51,7 +51,7 @@
 //! DCM_PROVE_HISTORIES=500 cargo test --release -p dcm-store --all-features --test it histories::etcd
 //! ```
 //!
-//! (or `memory`, `sqlite`, `encrypted`, `mongodb`; all of them when nothing is named).
+//! (or `histories::memory`, `histories::sqlite` and so on; all of them by `histories::`).
 //!
 //! A seed repeats what clients ask as long as they are answered alike; how their calls meet is up to the machine.
 

@@ -100,42 +100,44 @@ impl Location {
         Ok(location)
     }
 
-    /// Refuses members on other machines that would be spoken to in clear; what can't be read is refused elsewhere.
+    /// Refuses members on other machines that would be spoken to in clear, or whose certificate would not be verified; what can't be
+    /// read is refused elsewhere.
     pub(crate) fn check_transport(rest: &str) -> Result<(), String> {
         Self::read(rest).map_or(Ok(()), |location| location.check_members())
     }
 
     /// By what the driver reads of the connection string. What it refuses is refused when it is opened.
     fn check_members(&self) -> Result<(), String> {
-        let other = match self.in_clear().map(|read| read.host_info) {
-            Some(HostInfo::HostIdentifiers(members)) => members.iter().find_map(on_another_machine),
-            Some(_) => Some("the host that is found by DNS".to_owned()),
-            None => None,
+        let Some(read) = self.exposed() else { return Ok(()) };
+        let other = match &read.host_info {
+            HostInfo::HostIdentifiers(members) => members.iter().find_map(on_another_machine),
+            _ => Some("the host that is found by DNS".to_owned()),
         };
-        other.map_or(Ok(()), |member| Err(url::in_clear(&member, TLS)))
+        other.map_or(Ok(()), |member| Err(refusal(&member, &read)))
     }
 
     /// Refuses the members that a replica set has by its own account, in the answer to `hello`: the driver connects to all of them.
     pub(super) fn check_replica_set(&self, hello: &Document) -> Result<(), String> {
-        if self.in_clear().is_none_or(|read| read.direct_connection == Some(true)) {
+        let Some(read) = self.exposed().filter(|read| read.direct_connection != Some(true)) else {
             return Ok(());
-        }
+        };
         let lists = ["hosts", "passives"].into_iter().filter_map(|name| hello.get_array(name).ok());
         let mut members = lists.flatten().filter_map(Bson::as_str);
         let other = members.find_map(|member| on_another_machine(&ServerAddress::parse(member).ok()?));
-        other.map_or(Ok(()), |member| Err(url::in_clear(&member, TLS)))
+        other.map_or(Ok(()), |member| Err(refusal(&member, &read)))
     }
 
-    /// The connection string, when it is spoken in clear and nothing allows that to other machines.
-    fn in_clear(&self) -> Option<ConnectionString> {
+    /// The connection string, when it leaves documents to the network: in clear, or to a server that proves nothing. None where that
+    /// is allowed also to other machines.
+    fn exposed(&self) -> Option<ConnectionString> {
         let read = ConnectionString::parse(&self.connection).ok().filter(|_| !self.insecure)?;
-        let is_in_clear = match (&read.tls, &read.host_info) {
-            (Some(Tls::Enabled(_)), _) => false,
+        let is_exposed = match (&read.tls, &read.host_info) {
+            (Some(Tls::Enabled(tls)), _) => tls.allow_invalid_certificates == Some(true),
             // Where members are found by DNS, TLS is the default.
             (None, HostInfo::DnsRecord(_)) => false,
             _ => true,
         };
-        is_in_clear.then_some(read)
+        is_exposed.then_some(read)
     }
 
     pub(super) fn check(&self) -> Result<(), String> {
@@ -148,6 +150,17 @@ impl Location {
             return Err("a collection's name has no `$`".into());
         }
         Ok(())
+    }
+}
+
+/// What is wrong with a member on another machine.
+fn refusal(member: &str, read: &ConnectionString) -> String {
+    match read.tls {
+        Some(Tls::Enabled(_)) => format!(
+            "{member} is another machine, and its certificate is not verified: leave tlsInsecure and tlsAllowInvalidCertificates \
+             out of the URL of the store, or set {INSECURE}=true where the network in between is protected otherwise"
+        ),
+        _ => url::in_clear(member, TLS),
     }
 }
 
@@ -223,6 +236,24 @@ mod tests {
             let ways = ["tls=true", "insecure=true"].iter().all(|way| error.contains(way));
             assert!(error.starts_with(named) && ways && !error.contains("hunter2"), "{error}");
             assert_eq!(Location::check_transport(text), Err(error));
+        }
+    }
+
+    #[test]
+    fn certificates_of_other_machines_are_verified_unless_the_url_allows_it() {
+        for option in ["tlsInsecure", "tlsAllowInvalidCertificates"] {
+            let text = format!("//me:hunter2@10.0.0.1?tls=true&{option}=true");
+            let error = Location::parse(&text).unwrap_err();
+            let ways = [option, "insecure=true"].iter().all(|way| error.contains(way));
+            assert!(error.starts_with("10.0.0.1") && ways && !error.contains("hunter2"), "{error}");
+            assert_eq!(Location::check_transport(&text), Err(error));
+            for allowed in [
+                format!("{text}&insecure=true"),
+                text.replace("10.0.0.1", "localhost"),
+                format!("//one?tls=true&{option}=false"),
+            ] {
+                Location::parse(&allowed).unwrap();
+            }
         }
     }
 

@@ -245,6 +245,21 @@ async fn a_mac_of_an_earlier_key_holds_until_all_is_signed_anew() {
     refused(&EncryptedStore::new(kept, Keyring::new("k2".parse().unwrap(), &[8; KEY_BYTES])), &[]).await;
 }
 
+/// Otherwise a client without the keys could have the earlier ones removed, which the backup of that document needs.
+#[tokio::test]
+async fn a_forged_document_that_names_the_current_key_keeps_the_earlier_keys() {
+    let kept = Arc::new(MemoryStore::new());
+    filled(&kept).await;
+    let store = EncryptedStore::new(kept.clone(), renewed());
+    for name in ["clusters/other", "roles/ops"] {
+        let forged = text(&kept, name).await.replace("\"key\":\"k1\"", "\"key\":\"k2\"");
+        put(&kept, name, &forged).await;
+    }
+    let error = store.rekey(|_| ()).await.unwrap_err();
+    let RekeyError::Left { documents: 2, first } = error else { panic!("{error:?}") };
+    assert!(first.to_string().contains("clusters/other"), "{first}");
+}
+
 async fn update<S: Store + ?Sized>(store: &EncryptedStore<S>, name: &str) -> Write {
     let Entry { path, version, .. } = store.get(&path(name)).await.unwrap().unwrap();
     Write::Update { path, version, document: Document::from_value(&json!({"schema": 1})).unwrap() }

@@ -89,7 +89,7 @@ impl RootFacts {
 impl LaneFacts {
     pub(super) fn of(lane: Lane, version: Version) -> Self {
         let Lane { generation, issued, lapsed, dropping, namespaces, .. } = lane;
-        Self { version, generation, issued, lapsed, dropping, namespaces }
+        Self { version, generation, issued, lapsed, dropping, namespaces: namespaces.into_iter().collect() }
     }
 
     /// True when a result of this request may be stored.

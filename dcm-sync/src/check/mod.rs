@@ -12,6 +12,7 @@ use dcm_core::port::room::Room;
 use dcm_core::port::store::{Entry, Path, Version};
 use serde::de::DeserializeOwned;
 
+use crate::proofs::StoredKey;
 use crate::record::{
     Claim, Claiming, Forgotten, IdentityClaim, Lane, Outcome, ROOMS, Root, Schema, Shard, Worker,
     manifest_of, path,
@@ -95,6 +96,7 @@ impl RecordSurvey {
             "identities" => self.take_identity(entry),
             "workers" => read::<Worker>(entry).map(drop),
             "forgotten" => read::<Forgotten>(entry).map(drop),
+            "proofs" => read::<StoredKey>(entry).map(drop),
             _ => Err(unknown(entry)),
         }
     }

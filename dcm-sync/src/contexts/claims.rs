@@ -47,7 +47,7 @@ pub(super) fn named(root: &Root, manifests: &BTreeMap<ContentHash, Manifest>) ->
 
 /// What the record of a lane holds the claims of.
 pub(super) fn of_lane(cluster: &ClusterId, lane: &Lane) -> Named {
-    Named::from([(cluster.clone(), lane.namespaces.clone())])
+    Named::from([(cluster.clone(), lane.namespaces.iter().cloned().collect())])
 }
 
 /// What was claimed, and is not any more by a context.
@@ -144,7 +144,8 @@ impl Contexts {
         for entry in self.store.list_all(&path::lanes(id)).await? {
             let Some(cluster) = path::cluster_of(&entry.path) else { continue };
             let lane: Lane = record::read(&entry)?;
-            let is_named = leaving.get(&cluster).is_some_and(|names| !names.is_disjoint(&lane.namespaces));
+            let names = leaving.get(&cluster);
+            let is_named = names.is_some_and(|names| lane.namespaces.iter().any(|name| names.contains(name)));
             if !root.is_leaving(&cluster, &lane) && !is_named {
                 leaving.remove(&cluster);
             }

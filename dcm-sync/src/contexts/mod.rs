@@ -30,6 +30,7 @@ use dcm_core::app_context::{AppContext, CLUSTERS_MAX, Generation};
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::ClusterUid;
+use dcm_core::port::proof::ProofKey;
 use dcm_core::port::store::{self, Store, StoreExt, Version};
 use dcm_core::port::synchronizer::{
     Condition, Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone,
@@ -39,6 +40,7 @@ use dcm_core::status::{ContextStatus, Intent, LaneStatus, Progress};
 use self::changing::CONTENTION_TRIES;
 use self::writing::deletion;
 use crate::identities;
+use crate::proofs;
 use crate::record::{self, Lane, Outcome, Root, path};
 
 /// App contexts over a store. Cheap to clone.
@@ -54,6 +56,14 @@ impl Contexts {
     #[must_use]
     pub fn new(store: Arc<dyn Store>, clock: Arc<dyn Clock>) -> Self {
         Self { store, clock }
+    }
+
+    /// What proves the marks on objects ([`dcm_core::port::proof`]); none while no engine has run on the store.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub async fn proof_key(&self) -> Result<Option<ProofKey>, Error> {
+        Ok(proofs::key(&*self.store).await?)
     }
 
     /// How far a context with this root is.
@@ -160,6 +170,9 @@ impl Contexts {
             };
         }
         next.planned = root.planned.next(condition);
+        if *condition == Condition::Withdraw {
+            next.withdraws = Some(next.generation);
+        }
         let version = match version {
             Some(version) => version,
             None => self.begin(context, &root).await?,
@@ -169,7 +182,10 @@ impl Contexts {
 
     /// Removes, when nobody else changes the same meanwhile.
     async fn try_remove(&self, id: &ContextId, removal: Removal) -> Result<Generation, Error> {
-        let is_removed = |root: &Root| root.intent == Intent::Absent && root.removal == removal;
+        // Who removes it says whose state is true: what clusters hold of later generations goes, too.
+        let seen = self.newest_seen(id).await?;
+        let is_removed =
+            |root: &Root| root.intent == Intent::Absent && root.removal == removal && root.overrules >= seen;
         if let Some((root, _)) = self.known_root(id).await?.filter(|(root, _)| is_removed(root)) {
             return self.ask_again(id, &root, &Condition::Always).await;
         }
@@ -181,6 +197,10 @@ impl Contexts {
             root.removal = removal;
             root.paused = false;
             root.planned = root.planned.none();
+            if root.overrules < seen {
+                root.overrules = seen;
+                root.generation = root.generation.max(seen.unwrap_or_default());
+            }
             if !root.is_unused() {
                 root.generation = root.generation.next();
             }
@@ -234,6 +254,10 @@ async fn contending<F: Future<Output = Result<Generation, Error>>>(
 
 #[async_trait]
 impl Synchronizer for Contexts {
+    async fn identity(&self, cluster: &ClusterId) -> Result<Option<ClusterUid>, Error> {
+        self.cluster_uid(cluster).await
+    }
+
     async fn hold_identity(&self, cluster: &ClusterId, uid: &ClusterUid) -> Result<(), Error> {
         match identities::claim(&*self.store, cluster, uid).await? {
             None => Ok(()),

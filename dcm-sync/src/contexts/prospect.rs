@@ -9,6 +9,7 @@ use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::ClusterId;
 use dcm_core::plan::Records;
 use dcm_core::port::cluster::ClusterUid;
+use dcm_core::port::proof::ProofKey;
 use dcm_core::port::store::StoreExt as _;
 use dcm_core::port::synchronizer::Error;
 use dcm_core::status::Intent;
@@ -23,6 +24,8 @@ pub struct Prospect {
     pub generation: Generation,
     /// Each cluster that is to hold it, or may hold something of it.
     pub clusters: BTreeMap<ClusterId, LaneProspect>,
+    /// What proves the marks on objects; none while no engine has run on the store.
+    pub proofs: Option<ProofKey>,
 }
 
 /// What is recorded of one cluster.
@@ -79,7 +82,8 @@ impl Contexts {
         for (cluster, found) in &mut clusters {
             found.identity = self.cluster_uid(cluster).await?;
         }
-        Ok(Prospect { generation: unchanged.map_or(next.generation, |root| root.generation), clusters })
+        let generation = unchanged.map_or(next.generation, |root| root.generation);
+        Ok(Prospect { generation, clusters, proofs: self.proof_key().await? })
     }
 }
 

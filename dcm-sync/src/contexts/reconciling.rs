@@ -26,7 +26,7 @@ impl Contexts {
     }
 
     /// The newest generation that a cluster was found to hold and the store did not know of.
-    async fn newest_seen(&self, id: &ContextId) -> Result<Option<Generation>, Error> {
+    pub(super) async fn newest_seen(&self, id: &ContextId) -> Result<Option<Generation>, Error> {
         let mut seen = None;
         for entry in self.store.list_all(&path::lanes(id)).await? {
             let lane: Lane = record::read(&entry)?;

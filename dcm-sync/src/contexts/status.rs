@@ -116,7 +116,7 @@ fn objects(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<ObjectStatus> {
         .into_iter()
         .map(|(key, record)| {
             let cause = cause_of(lane, key);
-            let is_drifted = cause.as_ref().is_some_and(|cause| cause.reason == Reason::Drifted);
+            let is_drifted = cause.as_ref().is_some_and(|cause| cause.reason.is_drift());
             let is_wanted = record.manifest.is_some_and(|hash| wanted.contains(&hash));
             let current = is_wanted && record.uid.is_some() && !is_known_to_be_gone(lane, key);
             let state = match (current, record.origin) {
@@ -186,7 +186,7 @@ fn requests(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<RequestStatus>
             };
         }
         let hinders = |cause: &&Cause| match &cause.object {
-            _ if cause.reason == Reason::Drifted => false,
+            _ if cause.reason.is_drift() => false,
             None => true,
             Some(other) if keys.contains(other) => false,
             // What waits in the request's own stage does not hinder it. Of what is not recorded the stage isn't known.
@@ -204,8 +204,8 @@ fn requests(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<RequestStatus>
 }
 
 fn lapsed() -> Cause {
-    let message = "the service account was replaced, so the token that was issued for it is not accepted any more; a new one \
-                   is asked for";
+    let message = "the cluster no longer accepts the credential that it issued: the service account, or what signs credentials, \
+                   was replaced; a new one is requested";
     Cause { reason: Reason::Lapsed, message: message.into(), object: None, next_try: None }
 }
 

@@ -19,8 +19,10 @@ use crate::record::{self, Root, path};
 /// The root that follows the current one when a context is applied.
 pub(super) fn next_root(context: &AppContext, current: &Root, generation: Generation) -> Root {
     Root {
+        begun: if current.is_unused() { generation } else { current.begun },
         attempt: if current.is_unused() { current.attempt } else { current.attempt + 1 },
         overrules: current.overrules,
+        withdraws: current.withdraws,
         without_results: current.without_results,
         ..Root::of(context, generation)
     }

@@ -3,6 +3,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dcm_core::port::cluster::{Error, Object, Precondition};
+use dcm_core::port::trial::{ClientCredential, Trial};
+use dcm_core::secret::Secret;
+use rcgen::{CertificateParams, CertifiedIssuer, DnType, ExtendedKeyUsagePurpose, KeyPair};
 use serde_json::{Value, json};
 
 use super::subject::{Subject, key, kind, must};
@@ -20,12 +23,16 @@ JCLAZzGsrLAoAiEA7s5fepwBWyYGFuTfVRo3EFNsx6Qg16Q6L9Ix3e5tWKI=\n\
 ";
 
 fn request(subject: &Subject, name: &str) -> Value {
+    request_with(subject, name, CSR_PEM)
+}
+
+fn request_with(subject: &Subject, name: &str, csr_pem: &str) -> Value {
     json!({
         "apiVersion": "certificates.k8s.io/v1",
         "kind": "CertificateSigningRequest",
         "metadata": {"name": subject.name(name)},
         "spec": {
-            "request": STANDARD.encode(CSR_PEM),
+            "request": STANDARD.encode(csr_pem),
             "signerName": "kubernetes.io/kube-apiserver-client",
             "expirationSeconds": 3600,
             "usages": ["client auth"],
@@ -75,6 +82,38 @@ pub async fn an_approved_request_gets_its_certificate(subject: &Subject) {
     let certificate = must(certificate, "the certificate is base64");
     assert!(certificate.starts_with(b"-----BEGIN CERTIFICATE-----"), "it is no PEM");
     subject.delete(&body).await;
+}
+
+/// A certificate that the cluster's signer issued is accepted, one of an unknown authority is refused.
+pub async fn a_certificate_is_accepted_if_the_cluster_trusts_its_authority(subject: &Subject) {
+    let user = must(KeyPair::generate(), "a key");
+    let mut params = CertificateParams::default();
+    params.distinguished_name.push(DnType::CommonName, "dcm-contract");
+    let csr = must(params.serialize_request(&user).and_then(|request| request.pem()), "a request");
+    let body = request_with(subject, "csr-tried", &csr);
+    subject.create(&body).await;
+    approve(subject, &body).await;
+    let signed = subject
+        .until("the certificate", || async {
+            let signed = subject.there(&body).await;
+            Some(must(STANDARD.decode(signed.body["status"]["certificate"].as_str()?), "base64"))
+        })
+        .await;
+    let issued = must(String::from_utf8(signed), "PEM");
+    assert_eq!(accepts(subject, &issued, &user).await, Trial::Accepted);
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+    let authority = must(KeyPair::generate(), "a key");
+    let authority =
+        must(CertifiedIssuer::self_signed(CertificateParams::default(), authority), "an authority");
+    let foreign = must(params.signed_by(&user, &authority), "a certificate").pem();
+    assert_eq!(accepts(subject, &foreign, &user).await, Trial::Refused);
+    subject.delete(&body).await;
+}
+
+async fn accepts(subject: &Subject, pem: &str, key: &KeyPair) -> Trial {
+    let key = Secret::new(key.serialize_pem());
+    let credential = ClientCredential::Certificate { pem: pem.into(), key };
+    must(subject.cluster.try_credential(&subject.call, &credential).await, "try_credential")
 }
 
 /// A request that is approved already stays as it is.

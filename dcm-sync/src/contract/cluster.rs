@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use dcm_core::app_context::TokenRequest;
 use dcm_core::port::cluster::{Access, Error};
+use dcm_core::port::trial::{ClientCredential, Trial};
+use dcm_core::secret::Secret;
 use serde_json::json;
 
-use super::subject::{Subject, config_map, key, must, service_account};
+use super::subject::{Subject, config_map, key, must, proofs, service_account};
 
 /// The UID is that of `kube-system`, each time.
 pub async fn the_uid_is_that_of_kube_system_and_stays(subject: &Subject) {
@@ -68,13 +70,27 @@ async fn furnished(subject: &Subject, namespace: &str) {
 pub async fn contents_leave_out_what_kubernetes_made_and_what_is_ours(subject: &Subject) {
     let namespace = subject.namespace("contents").await;
     furnished(subject, &namespace).await;
-    subject.create(&config_map(&namespace, "ours", &json!({}))).await;
-    let contents = must(subject.cluster.contents(&subject.call, &namespace).await, "contents");
+    let ours = subject.create(&config_map(&namespace, "ours", &json!({}))).await;
+    let contents =
+        must(subject.cluster.contents(&subject.call, &namespace, Some(&proofs())).await, "contents");
     assert_eq!((contents.count, contents.sample), (0, Vec::new()));
     let theirs = config_map(&namespace, "theirs", &json!({}));
     must(subject.other.create(&theirs).await, "a creation by somebody else");
-    let contents = must(subject.cluster.contents(&subject.call, &namespace).await, "contents");
+    let contents =
+        must(subject.cluster.contents(&subject.call, &namespace, Some(&proofs())).await, "contents");
     assert_eq!((contents.count, contents.sample), (1, vec![key(&theirs)]));
+    // Marks that are copied from another object prove nothing.
+    let mut forged = config_map(&namespace, "forged", &json!({}));
+    let metadata = &ours.body["metadata"];
+    for member in ["labels", "annotations"] {
+        forged["metadata"][member] = metadata[member].clone();
+    }
+    must(subject.other.create(&forged).await, "a creation by somebody else");
+    let contents =
+        must(subject.cluster.contents(&subject.call, &namespace, Some(&proofs())).await, "contents");
+    assert_eq!((contents.count, contents.sample), (2, vec![key(&forged), key(&theirs)]));
+    let unproved = must(subject.cluster.contents(&subject.call, &namespace, None).await, "contents");
+    assert_eq!(unproved.count, 3, "without a key nothing is ours");
     subject.clean_up("contents").await;
 }
 
@@ -88,7 +104,8 @@ pub async fn contents_leave_out_what_another_object_owns(subject: &Subject) {
     owned["metadata"]["ownerReferences"] =
         json!([{"apiVersion": "v1", "kind": "ConfigMap", "name": "owner", "uid": &*uid}]);
     must(subject.other.create(&owned).await, "a creation by somebody else");
-    let contents = must(subject.cluster.contents(&subject.call, &namespace).await, "contents");
+    let contents =
+        must(subject.cluster.contents(&subject.call, &namespace, Some(&proofs())).await, "contents");
     assert_eq!((contents.count, contents.sample), (1, vec![key(&owner)]));
     subject.clean_up("contents-owned").await;
 }
@@ -110,6 +127,29 @@ pub async fn a_token_is_issued_for_a_service_account(subject: &Subject) {
         assert!(left.is_positive() && left.unsigned_abs() <= lifetime + Duration::from_secs(1), "{left:?}");
     }
     subject.clean_up("token").await;
+}
+
+/// A token is accepted as long as its ServiceAccount is there; a text that the cluster did not issue is refused.
+pub async fn a_token_is_accepted_while_its_service_account_is_there(subject: &Subject) {
+    let namespace = subject.namespace("token-tried").await;
+    let account = service_account(&namespace, "user");
+    subject.create(&account).await;
+    let request = TokenRequest {
+        namespace: namespace.as_str().into(),
+        service_account: "user".into(),
+        lifetime_seconds: Some(600),
+    };
+    let token = must(subject.cluster.issue_token(&subject.call, &request).await, "issue_token").token;
+    let accepts = async |token: &Secret| {
+        let credential = ClientCredential::Token(token.clone());
+        must(subject.cluster.try_credential(&subject.call, &credential).await, "try_credential")
+    };
+    assert_eq!(accepts(&token).await, Trial::Accepted);
+    assert_eq!(accepts(&Secret::new("not-a-token")).await, Trial::Refused);
+    subject.delete(&account).await;
+    // API servers keep for some seconds what they know of a token.
+    subject.until("a refusal", || async { (accepts(&token).await == Trial::Refused).then_some(()) }).await;
+    subject.clean_up("token-tried").await;
 }
 
 /// Without the ServiceAccount it is `NotFound`.

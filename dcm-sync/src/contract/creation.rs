@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::port::cluster::{Deletion, Error, Selection};
+use dcm_core::port::listing::list_all;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 
 use super::subject::{Subject, config_map, key, kind, must};
+use super::watching::LONG;
 
 /// The answer to `create`, and what `get` finds then, is the object with our marks.
 pub async fn create_makes_the_object_with_its_marks(subject: &Subject) {
@@ -105,7 +107,7 @@ pub async fn a_list_has_every_object_of_its_kind_and_namespace(subject: &Subject
     subject.create(&elsewhere).await;
     must(subject.other.create(&theirs).await, "a creation by somebody else");
     let listed = async |namespace: Option<&str>| {
-        let listed = subject.cluster.list(&subject.call, &kind(&ours), namespace).await;
+        let listed = list_all(&*subject.cluster, &subject.call, &kind(&ours), namespace, Some).await;
         must(listed, "a list")
             .into_iter()
             .map(|object| (object.key.clone(), object))
@@ -118,6 +120,30 @@ pub async fn a_list_has_every_object_of_its_kind_and_namespace(subject: &Subject
     assert_eq!(in_one[&key(&theirs)].body["data"]["color"], "red");
     subject.clean_up("list-one").await;
     subject.clean_up("list-other").await;
+}
+
+/// A list has pages, each of which names the next one, and each object is on one of them.
+pub async fn a_long_list_comes_in_pages(subject: &Subject) {
+    let namespace = subject.namespace("list-pages").await;
+    let bodies: Vec<_> =
+        (0..LONG).map(|n| config_map(&namespace, &format!("c{n}"), &json!({"color": "red"}))).collect();
+    for body in &bodies {
+        subject.create(body).await;
+    }
+    let (kind, mut listed, mut next) = (kind(&bodies[0]), Vec::new(), None);
+    loop {
+        let page = subject.cluster.list(&subject.call, &kind, Some(&namespace), next.as_ref()).await;
+        let page = must(page, "a page");
+        listed.extend(page.objects.into_iter().filter(|object| object.body["data"]["color"] == "red"));
+        next = page.next;
+        if next.is_none() {
+            break;
+        }
+    }
+    let mut listed: Vec<_> = listed.into_iter().map(|object| object.key).collect();
+    listed.sort();
+    assert_eq!(listed, bodies.iter().map(key).collect::<Vec<_>>());
+    subject.clean_up("list-pages").await;
 }
 
 /// A kind that the cluster does not serve is `UnknownKind`, for each method that takes one.

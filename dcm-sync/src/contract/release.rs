@@ -1,15 +1,17 @@
 //! Promises about `release`.
 
 use dcm_core::port::cluster::{
-    ANNOTATION_GENERATION, ANNOTATION_MANIFEST, Error, LABEL_CONTEXT, LABEL_OWNER, Object,
+    ANNOTATION_GENERATION, ANNOTATION_MANIFEST, ANNOTATION_ORIGIN, Error, LABEL_CONTEXT, LABEL_OWNER,
+    ORIGIN_ADOPTED, Object, Origin,
 };
 use serde_json::{Value, json};
 
 use super::subject::{Subject, config_map, must, of_another_object, precondition};
 
-async fn release(subject: &Subject, object: &Object) -> Object {
+/// Releases an object that comes from there.
+async fn release(subject: &Subject, object: &Object, origin: Origin) -> Object {
     let (kind, key) = (&object.kind, &object.key);
-    must(subject.cluster.release(&subject.call, kind, key, &precondition(object)).await, "release")
+    must(subject.cluster.release(&subject.call, kind, key, &precondition(object), origin).await, "release")
 }
 
 /// Our labels and annotations are gone; all else, ours and others', stays.
@@ -20,7 +22,7 @@ pub async fn release_takes_our_marks_off_and_leaves_the_rest(subject: &Subject) 
     subject.create(&body).await;
     subject.edit(&body, json!({"metadata": {"annotations": {"theirs": "b"}}, "data": {"theirs": "c"}})).await;
     let before = subject.there(&body).await;
-    release(subject, &before).await;
+    release(subject, &before, Origin::Created).await;
     let after = subject.there(&body).await;
     assert_eq!((after.uid, after.marks), (before.uid, None));
     let metadata = &after.body["metadata"];
@@ -41,7 +43,7 @@ pub async fn release_gives_up_what_we_wrote(subject: &Subject) {
     let first = config_map(&namespace, "c", &json!({"color": "red", "size": "1"}));
     subject.create(&first).await;
     must(subject.update(&first, false).await, "update");
-    release(subject, &subject.there(&first).await).await;
+    release(subject, &subject.there(&first).await, Origin::Created).await;
     let adopted =
         must(subject.update(&config_map(&namespace, "c", &json!({"size": "2"})), false).await, "update");
     assert_eq!(adopted.body["data"], json!({"color": "red", "size": "2"}));
@@ -61,13 +63,25 @@ pub async fn release_leaves_what_was_adopted_as_it_was(subject: &Subject) {
     let adopted = must(subject.adopt(&ours).await, "adopt");
     assert_eq!(adopted.body["data"], json!({"color": "red", "size": "1"}));
     assert_eq!(adopted.body["metadata"]["labels"]["tier"], "gold");
-    release(subject, &adopted).await;
+    release(subject, &adopted, Origin::Adopted).await;
     let after = subject.there(&ours).await;
     assert_eq!((&after.uid, &after.marks), (&before.uid, &None));
     for member in ["/data", "/metadata/labels", "/metadata/annotations"] {
         assert_eq!(after.body.pointer(member), before.body.pointer(member), "{member}");
     }
     subject.clean_up("give-back").await;
+}
+
+/// Where an object comes from, the caller states: what another client writes in the marks on it changes nothing.
+pub async fn release_ignores_the_origin_on_the_object(subject: &Subject) {
+    let namespace = subject.namespace("forged-origin").await;
+    let body = config_map(&namespace, "c", &json!({"color": "red"}));
+    subject.create(&body).await;
+    subject.edit(&body, json!({"metadata": {"annotations": {ANNOTATION_ORIGIN: ORIGIN_ADOPTED}}})).await;
+    release(subject, &subject.there(&body).await, Origin::Created).await;
+    let after = subject.there(&body).await;
+    assert_eq!((&after.marks, &after.body["data"]), (&None, &json!({"color": "red"})));
+    subject.clean_up("forged-origin").await;
 }
 
 /// With another state than the object's it is a `Conflict`, for another or no object perhaps `NotFound`, and changes
@@ -79,7 +93,8 @@ pub async fn release_needs_the_observed_state(subject: &Subject) {
     subject.edit(&body, json!({"data": {"color": "blue"}})).await;
     let before = subject.there(&body).await;
     for observed in [precondition(&made), of_another_object(&before)] {
-        let result = subject.cluster.release(&subject.call, &made.kind, &made.key, &observed).await;
+        let result =
+            subject.cluster.release(&subject.call, &made.kind, &made.key, &observed, Origin::Created).await;
         let is_right = match &result {
             Err(Error::Conflict) => true,
             Err(Error::NotFound) => observed.uid != before.uid,
@@ -89,7 +104,10 @@ pub async fn release_needs_the_observed_state(subject: &Subject) {
         assert_eq!(subject.there(&body).await.resource_version, before.resource_version);
     }
     subject.delete(&body).await;
-    let result = subject.cluster.release(&subject.call, &made.kind, &made.key, &precondition(&before)).await;
+    let result = subject
+        .cluster
+        .release(&subject.call, &made.kind, &made.key, &precondition(&before), Origin::Created)
+        .await;
     assert!(matches!(result, Err(Error::NotFound | Error::Conflict)), "{result:?}");
     assert!(subject.get(&body).await.is_none(), "it was made");
     subject.clean_up("release-state").await;

@@ -11,19 +11,24 @@ use serde_json::json;
 
 use super::subject::{Subject, config_map, key, kind, must};
 
+/// Objects of a long list: more than a page of the simulated clusters has, and than tests ask real ones for.
+pub(super) const LONG: usize = 8;
+
 /// Keeps what a watch tells, and watches again when it ends: what a user of the port does.
 pub(super) struct Follower<'a> {
     subject: &'a Subject,
     selection: Selection,
     watch: Watch,
     known: BTreeMap<ObjectKey, Object>,
+    /// What has come of a list that goes on.
+    listing: Vec<Object>,
 }
 
 impl<'a> Follower<'a> {
     pub(super) async fn new(subject: &'a Subject, kind: GroupVersionKind) -> Self {
         let selection = Selection { kind, owner: subject.call.owner.clone() };
         let watch = must(subject.cluster.watch(&subject.call, &selection).await, "watch");
-        Self { subject, selection, watch, known: BTreeMap::new() }
+        Self { subject, selection, watch, known: BTreeMap::new(), listing: Vec::new() }
     }
 
     /// The next thing told, within the subject's patience.
@@ -32,6 +37,20 @@ impl<'a> Follower<'a> {
         match select(pin!(self.watch.next()), patience).await {
             Either::Left((item, _)) => item,
             Either::Right(((), _)) => panic!("waited {:?} for {what}", self.subject.patience),
+        }
+    }
+
+    /// The list that the watch begins with.
+    async fn list(&mut self) -> Vec<Object> {
+        loop {
+            match self.next("the list").await {
+                Some(Ok(WatchEvent::Listing(objects))) => self.listing.extend(objects),
+                Some(Ok(WatchEvent::Relisting)) => self.listing.clear(),
+                Some(Ok(WatchEvent::Listed(objects))) => {
+                    return std::mem::take(&mut self.listing).into_iter().chain(objects).collect();
+                }
+                other => panic!("the watch begins with no list: {other:?}"),
+            }
         }
     }
 
@@ -46,6 +65,7 @@ impl<'a> Follower<'a> {
                 Some(Err(_)) | None => {
                     let watch = self.subject.cluster.watch(&self.subject.call, &self.selection).await;
                     self.watch = must(watch, "watch again");
+                    self.listing.clear();
                 }
             }
         }
@@ -53,8 +73,11 @@ impl<'a> Follower<'a> {
 
     fn take(&mut self, event: WatchEvent) {
         match event {
+            WatchEvent::Relisting => self.listing.clear(),
+            WatchEvent::Listing(objects) => self.listing.extend(objects),
             WatchEvent::Listed(objects) => {
-                self.known = objects.into_iter().map(|object| (object.key.clone(), object)).collect();
+                let listed = std::mem::take(&mut self.listing).into_iter().chain(objects);
+                self.known = listed.map(|object| (object.key.clone(), object)).collect();
             }
             WatchEvent::Applied(object) => {
                 self.known.insert(object.key.clone(), object);
@@ -74,9 +97,7 @@ pub async fn a_watch_begins_with_what_is_there(subject: &Subject) {
     let made = subject.create(&ours).await;
     must(subject.other.create(&theirs).await, "a creation by somebody else");
     let mut follower = Follower::new(subject, kind(&ours)).await;
-    let Some(Ok(WatchEvent::Listed(objects))) = follower.next("the list").await else {
-        panic!("the first event is no list");
-    };
+    let objects = follower.list().await;
     let listed: Vec<&Object> =
         objects.iter().filter(|object| object.key.namespace.as_deref() == Some(&namespace)).collect();
     assert_eq!(listed.len(), 1, "{listed:?}");
@@ -84,6 +105,26 @@ pub async fn a_watch_begins_with_what_is_there(subject: &Subject) {
     assert_eq!(listed[0].marks, made.marks);
     assert_eq!(listed[0].body["data"]["color"], "red");
     subject.clean_up("watch-list").await;
+}
+
+/// A list that has several pages is told page by page, each object once, and then its end.
+pub async fn a_watch_tells_a_long_list_in_pages(subject: &Subject) {
+    let namespace = subject.namespace("watch-pages").await;
+    let bodies: Vec<_> =
+        (0..LONG).map(|n| config_map(&namespace, &format!("c{n}"), &json!({"color": "red"}))).collect();
+    for body in &bodies {
+        subject.create(body).await;
+    }
+    let mut follower = Follower::new(subject, kind(&bodies[0])).await;
+    let objects = follower.list().await;
+    let listed = objects.iter().filter(|object| object.key.namespace.as_deref() == Some(&namespace));
+    let mut listed: Vec<_> = listed.map(|object| object.key.clone()).collect();
+    listed.sort();
+    assert_eq!(listed, bodies.iter().map(key).collect::<Vec<_>>());
+    subject.delete(&bodies[0]).await;
+    follower.known = objects.into_iter().map(|object| (object.key.clone(), object)).collect();
+    follower.until("what was deleted to go", |known| !known.contains_key(&key(&bodies[0]))).await;
+    subject.clean_up("watch-pages").await;
 }
 
 /// What is made, changed and deleted after the list is told.

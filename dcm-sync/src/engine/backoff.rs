@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 /// Doublings after which the longest wait is reached for sure.
 const DOUBLINGS_MAX: u32 = 16;
@@ -13,27 +13,41 @@ pub(crate) fn delay(failures: u32, min: Duration, max: Duration, random: u64) ->
     let doublings = failures.saturating_sub(1).min(DOUBLINGS_MAX);
     let whole = min.saturating_mul(1 << doublings).min(max);
     let half = whole / 2;
-    let jitter = u64::try_from(half.as_micros()).unwrap_or(u64::MAX).max(1);
-    half + Duration::from_micros(random % jitter)
+    half + part(half, random)
+}
+
+/// A random part of a time.
+pub(crate) fn part(whole: Duration, random: u64) -> Duration {
+    let micros = u64::try_from(whole.as_micros()).unwrap_or(u64::MAX).max(1);
+    Duration::from_micros(random % micros)
 }
 
 /// Failures in a row of something that is to hold: a connection, a stream. It is not mended by beginning again, only by
 /// holding for the longest wait; else what breaks right after each beginning would be begun as fast as at the first time.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Row {
     failures: u32,
-    held_since: Option<Timestamp>,
+    /// When it began to hold; [`Timestamp::MAX`] while it does not. Not an `Option`, which takes half as much space again, and
+    /// each cluster has several.
+    held_since: Timestamp,
+}
+
+impl Default for Row {
+    fn default() -> Self {
+        Self { failures: 0, held_since: Timestamp::MAX }
+    }
 }
 
 impl Row {
     /// It holds, from now on.
     pub(crate) fn holds(&mut self, now: Timestamp) {
-        self.held_since.get_or_insert(now);
+        self.held_since = self.held_since.min(now);
     }
 
     /// It broke, or could not be begun: how long to wait.
     pub(crate) fn breaks(&mut self, now: Timestamp, min: Duration, max: Duration, random: u64) -> Duration {
-        if self.held_since.take().is_some_and(|since| now >= since + max) {
+        let held = now.duration_since(std::mem::replace(&mut self.held_since, Timestamp::MAX));
+        if held >= SignedDuration::try_from(max).unwrap_or(SignedDuration::MAX) {
             self.failures = 0;
         }
         self.failures = self.failures.saturating_add(1);

@@ -8,12 +8,14 @@ use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{self, Cluster};
 use dcm_core::port::store::{self, Document, Path, Store, StoreExt, Version, Write};
+use dcm_core::port::trial::PrivateKeys;
 use futures::future::{Either, select};
 
 use super::io::{ClusterCall, Input, LaneId, Reply, Request, SaveLane, Sign, Ticket};
 use super::observed::Asked;
 use super::saving;
 use super::shell::Outcome;
+use super::trying::{Tried, Trying};
 use crate::contexts::{self, Contexts};
 use crate::record::{self, WorkerId, path};
 
@@ -31,14 +33,36 @@ pub(super) async fn within<T>(
 }
 
 /// Sends one request to a cluster.
-pub(super) async fn call(client: Arc<dyn Cluster>, clock: Arc<dyn Clock>, asked: ClusterCall) -> Outcome {
+pub(super) async fn call(
+    client: Arc<dyn Cluster>,
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    keys: Arc<dyn PrivateKeys>,
+    asked: ClusterCall,
+) -> Outcome {
     #[cfg(feature = "planted-faults")]
     let asked = planted::unbound(&*client, asked).await;
     let ClusterCall { ticket, cluster, call, request, limit, .. } = asked;
     let asked = Asked::of(&cluster, &call, &request);
-    let sent = within(&*clock, limit, send(&*client, &call, &request));
-    let (answered, answer) = asked.send(clock.clone(), sent).await;
-    Outcome::Answered(answered, Box::new(Outcome::Input(Box::new(Input::Replied(ticket, answer)))))
+    let trying = Trying { client: &*client, clock: &clock, cluster: &cluster, call: &call, limit };
+    let Tried { answered, trial, reply } = match &request {
+        Request::Token(request) => trying.token(asked, request).await,
+        Request::Try { name, pem, .. } => trying.certificate(asked, &*keys, name, pem).await,
+        Request::TryAgain { name, lifetime, .. } => {
+            trying.try_stored(asked, &*store, &*keys, name, *lifetime).await
+        }
+        request => {
+            let sent = within(&*clock, limit, send(&*client, &call, request));
+            let (answered, reply) = asked.send(clock.clone(), sent).await;
+            Tried { answered, trial: None, reply }
+        }
+    };
+    let replied = Outcome::Input(Box::new(Input::Replied(ticket, reply)));
+    let replied = match trial {
+        Some(trial) => Outcome::Counted(trial, Box::new(replied)),
+        None => replied,
+    };
+    Outcome::Answered(answered, Box::new(replied))
 }
 
 async fn send(
@@ -55,13 +79,17 @@ async fn send(
         Request::Delete { kind, key, observed } => {
             Reply::Deleted(client.delete(call, kind, key, observed).await?)
         }
-        Request::Release { kind, key, observed } => {
-            client.release(call, kind, key, observed).await?;
+        Request::Release { kind, key, observed, origin } => {
+            client.release(call, kind, key, observed, *origin).await?;
             Reply::Released
         }
         Request::Approve { key, observed } => Reply::Written(client.approve(call, key, observed).await?),
-        Request::Token(request) => Reply::Token(client.issue_token(call, request).await?),
-        Request::Contents { namespace } => Reply::Contents(client.contents(call, namespace).await?),
+        Request::Contents { namespace, proofs } => {
+            Reply::Contents(client.contents(call, namespace, proofs.as_ref()).await?)
+        }
+        Request::Token(_) | Request::Try { .. } | Request::TryAgain { .. } => {
+            unreachable!("credentials are asked for and tried")
+        }
     })
 }
 
@@ -109,11 +137,18 @@ pub(super) async fn save_session(
 
 pub(super) async fn delete_session(store: Arc<dyn Store>, worker: WorkerId, version: Version) -> Outcome {
     let deletion = Write::Delete { path: path::worker(&worker), version };
-    if let Err(error) = store.write_one(deletion).await {
-        // A conflict is news of life, and comes by the watch; anything else is tried again by the machine.
-        tracing::debug!(%worker, error = &error as &dyn std::error::Error, "a session was not ended");
+    match store.write_one(deletion).await {
+        Ok(_) => Outcome::Nothing,
+        // It is gone. No watch may ever report that: what was read of the session can have come after the report.
+        Err(store::Error::Conflict { found: None, .. }) => {
+            Outcome::Input(Box::new(Input::WorkerChanged(worker, None)))
+        }
+        Err(error) => {
+            // Another version is a sign of life, which a watch reports. Everything else is tried again by the machine.
+            tracing::debug!(%worker, error = &error as &dyn std::error::Error, "a session was not ended");
+            Outcome::Nothing
+        }
     }
-    Outcome::Nothing
 }
 
 pub(super) async fn save_shard(
@@ -148,7 +183,7 @@ mod planted {
     /// Lets a write go to whatever is there under its object's name.
     pub(super) async fn unbound(client: &dyn Cluster, mut asked: ClusterCall) -> ClusterCall {
         let (kind, key, observed) = match &mut asked.request {
-            Request::Delete { kind, key, observed } | Request::Release { kind, key, observed } => {
+            Request::Delete { kind, key, observed } | Request::Release { kind, key, observed, .. } => {
                 (&*kind, &*key, observed)
             }
             Request::Update { object, observed, .. } => {

@@ -10,7 +10,7 @@ use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 
 /// How long to wait after the store could not be watched or listed.
-const RETRY_WAIT: Duration = Duration::from_secs(1);
+pub(super) const RETRY_WAIT: Duration = Duration::from_secs(1);
 
 /// What a follower is told.
 pub(super) enum Followed {

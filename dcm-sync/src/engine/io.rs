@@ -8,10 +8,13 @@ use dcm_core::app_context::TokenRequest;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::{
-    self, Call, ClusterUid, Contents, Deletion, IssuedToken, Object, Precondition, Stamped, WatchEvent,
+    self, Call, ClusterUid, Contents, Deletion, IssuedToken, Object, Origin, Precondition, Stamped,
+    WatchEvent,
 };
+use dcm_core::port::proof::{ClusterProofKey, ProofKey};
 use dcm_core::port::store::{self, Entry, Version};
 use dcm_core::port::synchronizer;
+use dcm_core::port::trial::Trial;
 
 use crate::contexts::{LoadError, Loaded};
 use crate::record::{self, Lane, Outcome, Shard, Worker, WorkerId};
@@ -64,8 +67,8 @@ impl Sign {
 
 /// What the machine is told.
 pub(crate) enum Input {
-    /// All shards, workers and roots that there were at the start have been told.
-    Listed,
+    /// All shards, workers and roots that there were at the start have been told, and this is the installation's key.
+    Listed(ProofKey),
     /// A root was made, changed or deleted.
     ContextChanged(ContextId),
     ContextLoaded(ContextId, Result<Option<Loaded>, LoadError>),
@@ -78,7 +81,7 @@ pub(crate) enum Input {
     SessionSaved(Result<Version, store::Error>),
     ShardSaved(ClusterId, Result<Version, store::Error>),
     Connected(ClusterId, Epoch, Result<Identified, cluster::Error>),
-    /// A watch told something; none: it ended.
+    /// An event of a watch, or none when the watch ended. After an [`Effect::Watch`] is carried out, earlier watches on the kind send nothing.
     Watched(ClusterId, Epoch, GroupVersionKind, Result<Option<WatchEvent>, cluster::Error>),
     Replied(Ticket, Result<Reply, cluster::Error>),
     /// The records of a forgotten context went, as far as none of its clusters is abandoned.
@@ -165,14 +168,59 @@ pub(crate) struct ClusterCall {
 
 /// What is asked of a cluster.
 pub(crate) enum Request {
-    Get { kind: GroupVersionKind, key: ObjectKey },
+    Get {
+        kind: GroupVersionKind,
+        key: ObjectKey,
+    },
     Create(Stamped),
-    Update { object: Stamped, observed: Precondition, force: bool },
-    Delete { kind: GroupVersionKind, key: ObjectKey, observed: Precondition },
-    Release { kind: GroupVersionKind, key: ObjectKey, observed: Precondition },
-    Approve { key: ObjectKey, observed: Precondition },
+    Update {
+        object: Stamped,
+        observed: Precondition,
+        force: bool,
+    },
+    Delete {
+        kind: GroupVersionKind,
+        key: ObjectKey,
+        observed: Precondition,
+    },
+    Release {
+        kind: GroupVersionKind,
+        key: ObjectKey,
+        observed: Precondition,
+        origin: Origin,
+    },
+    Approve {
+        key: ObjectKey,
+        observed: Precondition,
+    },
+    /// A token, which is tried at once.
     Token(TokenRequest),
-    Contents { namespace: Arc<str> },
+    /// Whether the cluster accepts the certificate that it issued for the request of this name.
+    Try {
+        name: Arc<str>,
+        key: ObjectKey,
+        pem: Arc<str>,
+    },
+    /// Whether the cluster still accepts what is stored for the request of this name.
+    TryAgain {
+        name: Arc<str>,
+        key: ObjectKey,
+        lifetime: Option<Duration>,
+    },
+    Contents {
+        namespace: Arc<str>,
+        proofs: Option<ClusterProofKey>,
+    },
+}
+
+/// What came of trying again what is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Retrial {
+    /// The cluster accepts it, or there is nothing that could be tried.
+    Accepted,
+    Refused,
+    /// The store or the cluster gave no answer.
+    Unknown,
 }
 
 /// What a cluster answered.
@@ -181,6 +229,17 @@ pub(crate) enum Reply {
     Written(Object),
     Deleted(Deletion),
     Released,
-    Token(IssuedToken),
+    Token(IssuedToken, Result<Trial, cluster::Error>),
+    Tried {
+        pem: Arc<str>,
+        trial: Result<Trial, cluster::Error>,
+    },
+    TriedAgain(Retrial),
+    /// The private key of the certificate is not kept here, so it can't be tried.
+    Untried {
+        pem: Arc<str>,
+    },
+    /// The private key could not be read.
+    Unread(store::Error),
     Contents(Contents),
 }

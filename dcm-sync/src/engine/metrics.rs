@@ -41,6 +41,11 @@ pub struct Metrics {
     pub clusters_connected: u64,
     /// How many requests are under way.
     pub requests_under_way: u64,
+    /// Objects that clusters told with our owner label and marks that nothing proves, since the engine was started. They are
+    /// not kept.
+    pub objects_unproved: u64,
+    /// Objects of app contexts that the store does not know, or that were not loaded yet, for which there was no room.
+    pub objects_unkept: u64,
     /// Requests to clusters since the engine was started.
     pub requests: BTreeMap<ClusterId, BTreeMap<(Verb, Code), u64>>,
     /// How long they took.
@@ -88,6 +93,8 @@ pub enum Verb {
     Approve,
     /// A token of a ServiceAccount.
     Token,
+    /// Whether the cluster accepts a credential that it issued.
+    Try,
     /// What is in a namespace.
     Contents,
 }
@@ -106,6 +113,7 @@ impl Verb {
             Self::Release => "release",
             Self::Approve => "approve",
             Self::Token => "token",
+            Self::Try => "try",
             Self::Contents => "contents",
         }
     }
@@ -146,7 +154,7 @@ impl Code {
             Err(Error::TooManyRequests { .. }) => Self::Status(429),
             Err(Error::Server { code: code @ (408 | 500 | 502 | 503 | 504), .. }) => Self::Status(*code),
             Err(Error::Server { .. }) => Self::Server,
-            Err(Error::Unsupported { .. } | Error::Kubeconfig { .. }) => Self::Unasked,
+            Err(Error::Unsupported { .. } | Error::Kubeconfig { .. } | Error::Moved) => Self::Unasked,
         }
     }
 }

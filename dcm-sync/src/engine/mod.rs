@@ -31,6 +31,7 @@ mod safeguard;
 mod saving;
 mod shell;
 mod telling;
+mod trying;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -38,7 +39,9 @@ use std::sync::Arc;
 use dcm_core::name::OwnerId;
 use dcm_core::port::clock::{Clock, Random};
 use dcm_core::port::cluster::Clusters;
+use dcm_core::port::proof::PROOF_BYTES;
 use dcm_core::port::store::Store;
+use dcm_core::port::trial::{NoPrivateKeys, PrivateKeys};
 use futures::channel::{mpsc, oneshot};
 use futures::future::{FutureExt as _, Shared};
 use futures::stream::Stream;
@@ -78,7 +81,8 @@ pub struct Engine {
 impl Engine {
     /// Begins to describe an engine over a store and a source of clusters.
     pub fn builder(store: Arc<dyn Store>, clusters: Arc<dyn Clusters>) -> Builder {
-        Builder { store, clusters, options: Options::default() }
+        let keys = Arc::new(NoPrivateKeys);
+        Builder { store, clusters, keys, options: Options::default() }
     }
 
     /// The app contexts that it works on: apply, remove, stop, resume, status, watch.
@@ -138,6 +142,7 @@ pub struct Lost;
 pub struct Builder {
     store: Arc<dyn Store>,
     clusters: Arc<dyn Clusters>,
+    keys: Arc<dyn PrivateKeys>,
     options: Options,
 }
 
@@ -156,7 +161,18 @@ impl Builder {
         self
     }
 
+    /// Says where the private keys are of certificates that are requested. A certificate whose key is found is tried at its cluster
+    /// before it counts as issued. Default: none is found.
+    #[must_use]
+    pub fn private_keys(mut self, keys: Arc<dyn PrivateKeys>) -> Self {
+        self.keys = keys;
+        self
+    }
+
     /// Gives the engine's handle, and the future that is the engine: poll it on any runtime.
+    ///
+    /// From `random` come the worker's name, jitter, and, where the store has none yet, the key that proves which labels and
+    /// annotations on clusters are ours: outside tests it has to be that of the operating system.
     pub fn build(
         self,
         clock: Arc<dyn Clock>,
@@ -167,8 +183,8 @@ impl Builder {
         let machine = Machine::new(self.options.clone(), random.next(), clock.now());
         let contexts = Contexts::new(self.store.clone(), clock.clone());
         let planner = Planner::new(contexts.clone(), self.clusters.clone(), self.options.owner.clone());
-        let ports = Ports { store: self.store, clusters: self.clusters, clock };
-        let mut shell = Shell::new(machine, self.options, ports, received);
+        let ports = Ports { store: self.store, clusters: self.clusters, clock, keys: self.keys };
+        let mut shell = Shell::new(machine, self.options, ports, received, key_bytes(random));
         let engine = Engine { contexts, planner, commands, done: done.shared() };
         let run = async move {
             // Who reads events to their end finds the engine ended: subscribers go after this, also when it is lost.
@@ -192,4 +208,11 @@ impl Builder {
         tokio::spawn(run);
         engine
     }
+}
+
+/// Bytes of a new key.
+fn key_bytes(random: &dyn Random) -> [u8; PROOF_BYTES] {
+    let mut bytes = [0; PROOF_BYTES];
+    bytes.chunks_exact_mut(8).for_each(|part| part.copy_from_slice(&random.next().to_le_bytes()));
+    bytes
 }

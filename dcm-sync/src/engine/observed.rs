@@ -53,7 +53,7 @@ impl Asked {
         self
     }
 
-    fn about_object(self, key: &ObjectKey) -> Self {
+    pub(super) fn about_object(self, key: &ObjectKey) -> Self {
         self.span.record("kind", &*key.kind).record("object", display(key));
         self
     }
@@ -69,12 +69,21 @@ impl Asked {
             Request::Release { key, .. } => new(Verb::Release).about_object(key),
             Request::Approve { key, .. } => new(Verb::Approve).about_object(key),
             Request::Token(_) => new(Verb::Token),
-            Request::Contents { namespace } => {
+            Request::Try { key, .. } | Request::TryAgain { key, .. } => new(Verb::Try).about_object(key),
+            Request::Contents { namespace, .. } => {
                 let asked = new(Verb::Contents);
                 asked.span.record("object", &**namespace);
                 asked
             }
         }
+    }
+
+    /// It is not sent, for a reason on our side.
+    pub(super) fn unasked(self) -> Answered {
+        let code = Code::Unasked;
+        self.span.record("outcome", display(code));
+        let Self { cluster, context, verb, .. } = self;
+        Answered { cluster, context, verb, code, took: Duration::ZERO }
     }
 
     /// Sends it, and tells what became of it.

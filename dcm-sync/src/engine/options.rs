@@ -46,6 +46,10 @@ pub struct Options {
     pub retry_max: Duration,
     /// How long an approved certificate may take before the signer is called silent. Default 30 s.
     pub signer_limit: Duration,
+    /// How often stored credentials are tried again, as authorities of a cluster may be replaced; at least 1 s. After a lost connection they are
+    /// tried soon. A credential that the cluster refuses twice is deleted and requested again. Default 1 h: 14 requests a second at 10,000
+    /// clusters with 5 credentials each.
+    pub trial_interval: Duration,
     /// How often one object is brought back within [`Self::correction_window`] before it is let be for a while. Default 5:
     /// a person who tries something out is answered each time; a program that answers each of our writes is soon known.
     pub corrections_max: usize,
@@ -61,6 +65,13 @@ pub struct Options {
     /// there already is kept so: to make objects of a kind for the first time, and to remove them, it must be listed.
     /// Default 30 s: a read for each object.
     pub read_interval: Duration,
+    /// Bytes of objects kept of one cluster whose app contexts are not loaded yet. Of what is beyond that only the metadata is
+    /// kept, and it is read by its name when its context is loaded. Default 8 MiB: some 1,000 objects.
+    pub unread_bytes_max: usize,
+    /// Objects known of one cluster whose app contexts are not loaded, or unknown to the store. What is beyond that is not kept
+    /// and counted ([`Metrics::objects_unkept`](super::metrics::Metrics::objects_unkept)); its kind is listed again when a context is
+    /// loaded. Default 50,000: about 25 MiB.
+    pub unknown_objects_max: usize,
     /// The safeguard that is taken away, in a test.
     #[cfg(feature = "planted-faults")]
     pub without: Option<super::Safeguard>,
@@ -81,11 +92,14 @@ impl Default for Options {
             retry_min: Duration::from_millis(500),
             retry_max: Duration::from_secs(60),
             signer_limit: Duration::from_secs(30),
+            trial_interval: Duration::from_secs(3600),
             corrections_max: 5,
             correction_window: Duration::from_secs(600),
             contest_wait_min: Duration::from_secs(300),
             contest_wait_max: Duration::from_secs(6 * 3600),
             read_interval: Duration::from_secs(30),
+            unread_bytes_max: 8 * 1024 * 1024,
+            unknown_objects_max: 50_000,
             #[cfg(feature = "planted-faults")]
             without: None,
         }

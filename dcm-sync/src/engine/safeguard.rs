@@ -7,6 +7,8 @@
 pub enum Safeguard {
     /// An object is ours by its recorded UID; labels alone prove nothing where one is recorded.
     UidProof,
+    /// Marks without a proof count for nothing.
+    MarksProved,
     /// An object that was adopted is never deleted.
     AdoptedStays,
     /// What is in a namespace is counted before it is deleted.
@@ -46,8 +48,16 @@ pub enum Safeguard {
     RequestCompared,
     /// A token is good only as long as the account is there that it was issued for.
     AccountCompared,
+    /// A credential that its cluster refuses is not issued.
+    CredentialTried,
+    /// Nor is one that the cluster refuses later.
+    CredentialsTriedAgain,
     /// Workers share the clusters evenly.
     SharedEvenly,
+    /// A cluster is worked on under one name alone.
+    NamesCompared,
+    /// What is refused again and again holds up no withdrawal of rights.
+    RightsWithdrawn,
 }
 
 #[cfg(feature = "planted-faults")]

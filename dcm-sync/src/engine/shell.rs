@@ -10,9 +10,11 @@ use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::ClusterId;
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{self, Call, Cluster, Clusters, Fence, Selection, Watch};
+use dcm_core::port::proof::{PROOF_BYTES, ProofKey};
 use dcm_core::port::store::Store;
+use dcm_core::port::trial::PrivateKeys;
 use futures::channel::mpsc;
-use futures::future::{self, AbortHandle, BoxFuture, Either, FutureExt as _};
+use futures::future::{self, AbortHandle, AbortRegistration, BoxFuture, Either, FutureExt as _};
 use futures::stream::{Abortable, BoxStream, FuturesUnordered, SelectAll, StreamExt as _};
 use jiff::Timestamp;
 
@@ -20,7 +22,7 @@ use super::Command;
 use super::calls;
 use super::event::Event;
 use super::flights::Flights;
-use super::follow::{Followed, follow};
+use super::follow::{Followed, RETRY_WAIT, follow};
 use super::io::{ClusterCall, Effect, Epoch, Identified, Input, Sign};
 use super::machine::Machine;
 use super::metrics::{Counters, Verb};
@@ -28,6 +30,7 @@ use super::observed::{Answered, Asked};
 use super::options::Options;
 use super::telling::{Telling, Told};
 use crate::identities;
+use crate::proofs;
 use crate::record::{self, path};
 
 /// What an engine reaches the outside through.
@@ -36,6 +39,7 @@ pub(crate) struct Ports {
     pub store: Arc<dyn Store>,
     pub clusters: Arc<dyn Clusters>,
     pub clock: Arc<dyn Clock>,
+    pub keys: Arc<dyn PrivateKeys>,
 }
 
 /// What a finished task leaves.
@@ -43,9 +47,20 @@ pub(super) enum Outcome {
     Input(Box<Input>),
     /// A cluster was asked, and what became of that.
     Answered(Answered, Box<Self>),
+    /// What was asked of a cluster beside that, with the same purpose.
+    Counted(Answered, Box<Self>),
     Connected(ClusterId, Epoch, Result<(Arc<dyn Cluster>, Identified), cluster::Error>),
-    Watching(ClusterId, Epoch, GroupVersionKind, Result<Watch, cluster::Error>),
+    Watching(Opening, Result<Watch, cluster::Error>),
+    Key(ProofKey),
     Nothing,
+}
+
+/// A watch that is opened. It counts for nothing once another one is opened in its place.
+pub(super) struct Opening {
+    cluster: ClusterId,
+    epoch: Epoch,
+    kind: GroupVersionKind,
+    registration: AbortRegistration,
 }
 
 /// There is no connection to send a request over.
@@ -87,6 +102,8 @@ pub(crate) struct Shell {
     aborts: BTreeMap<ClusterId, BTreeMap<GroupVersionKind, AbortHandle>>,
     followed: SelectAll<BoxStream<'static, (Part, Followed)>>,
     listed: BTreeSet<Part>,
+    /// The installation's key, until the machine is told.
+    key: Option<ProofKey>,
     /// The connection that each cluster is to have: what an earlier one still becomes counts for nothing.
     epochs: BTreeMap<ClusterId, Epoch>,
     clients: BTreeMap<ClusterId, (Epoch, Arc<dyn Cluster>)>,
@@ -96,12 +113,29 @@ pub(crate) struct Shell {
     flights: Flights,
 }
 
+/// The installation's key, over failures of the store; these bytes where it has none yet.
+async fn proof_key(store: Arc<dyn Store>, clock: Arc<dyn Clock>, bytes: [u8; PROOF_BYTES]) -> Outcome {
+    loop {
+        match proofs::key_or_made_of(&*store, &bytes).await {
+            Ok(key) => return Outcome::Key(key),
+            Err(error) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "the key of the installation's proofs can't be read or kept: a durable store has to be encrypted"
+                );
+                clock.sleep(RETRY_WAIT).await;
+            }
+        }
+    }
+}
+
 impl Shell {
     pub(crate) fn new(
         machine: Machine,
         options: Options,
         ports: Ports,
         commands: mpsc::UnboundedReceiver<Command>,
+        key: [u8; PROOF_BYTES],
     ) -> Self {
         let mut followed = SelectAll::new();
         let parts = [
@@ -113,6 +147,8 @@ impl Shell {
             let changes = follow(ports.store.clone(), ports.clock.clone(), prefix);
             followed.push(changes.map(move |change| (part, change)).boxed());
         }
+        let openings = FuturesUnordered::new();
+        openings.push(proof_key(ports.store.clone(), ports.clock.clone(), key).boxed());
         Self {
             machine,
             options,
@@ -121,11 +157,12 @@ impl Shell {
             commands_open: true,
             subscribers: Vec::new(),
             tasks: FuturesUnordered::new(),
-            openings: FuturesUnordered::new(),
+            openings,
             watches: SelectAll::new(),
             aborts: BTreeMap::new(),
             followed,
             listed: BTreeSet::new(),
+            key: None,
             epochs: BTreeMap::new(),
             clients: BTreeMap::new(),
             timer: None,
@@ -212,9 +249,8 @@ impl Shell {
     fn changed(&mut self, part: Part, change: Followed) {
         match (part, change) {
             (part, Followed::Listed) => {
-                if self.listed.insert(part) && self.listed.len() == PARTS {
-                    self.tell(Input::Listed);
-                }
+                self.listed.insert(part);
+                self.begin();
             }
             (Part::Contexts, Followed::Put(entry)) => self.context_changed(&entry.path),
             (Part::Contexts, Followed::Deleted(path)) => self.context_changed(&path),
@@ -235,6 +271,15 @@ impl Shell {
                     self.tell(Input::ShardChanged(cluster, None));
                 }
             }
+        }
+    }
+
+    /// Tells the machine, once, when all is known that it begins with.
+    fn begin(&mut self) {
+        if self.listed.len() == PARTS
+            && let Some(key) = self.key.take()
+        {
+            self.tell(Input::Listed(key));
         }
     }
 
@@ -263,10 +308,15 @@ impl Shell {
                 self.counters.answered(&cluster, verb, code, took);
                 self.finished(*outcome);
             }
+            Outcome::Counted(Answered { cluster, verb, code, took, .. }, outcome) => {
+                self.counters.answered(&cluster, verb, code, took);
+                self.finished(*outcome);
+            }
             Outcome::Connected(cluster, epoch, connected) => self.connected(cluster, epoch, connected),
-            Outcome::Watching(cluster, epoch, kind, Ok(watch)) => self.watching(cluster, epoch, kind, watch),
-            Outcome::Watching(cluster, epoch, kind, Err(error)) => {
-                self.tell(Input::Watched(cluster, epoch, kind, Err(error)));
+            Outcome::Watching(opening, watch) => self.watching(opening, watch),
+            Outcome::Key(key) => {
+                self.key = Some(key);
+                self.begin();
             }
             Outcome::Nothing => {}
         }
@@ -288,15 +338,26 @@ impl Shell {
         self.tell(Input::Connected(cluster, epoch, connected));
     }
 
-    fn watching(&mut self, cluster: ClusterId, epoch: Epoch, kind: GroupVersionKind, watch: Watch) {
-        if self.clients.get(&cluster).is_none_or(|(current, _)| *current != epoch) {
-            return;
+    fn watching(&mut self, opening: Opening, watch: Result<Watch, cluster::Error>) {
+        let Opening { cluster, epoch, kind, registration } = opening;
+        let is_current = self.clients.get(&cluster).is_some_and(|(current, _)| *current == epoch);
+        match watch {
+            _ if registration.handle().is_aborted() => {}
+            Ok(watch) if is_current => {
+                self.watches.push(Abortable::new(Telling::new(cluster, epoch, kind, watch), registration));
+            }
+            Ok(_) => {}
+            Err(error) => self.tell(Input::Watched(cluster, epoch, kind, Err(error))),
         }
+    }
+
+    /// A watch is opened: one that was opened before on the same kind, or is still being opened, is heard no more. Its list would
+    /// be taken for the one that is asked for now.
+    fn register(&mut self, cluster: ClusterId, epoch: Epoch, kind: GroupVersionKind) -> Opening {
         let (abort, registration) = AbortHandle::new_pair();
-        // Where a kind is watched anew, the watch before it has ended, or ends with this.
         let earlier = self.aborts.entry(cluster.clone()).or_default().insert(kind.clone(), abort);
         earlier.iter().for_each(AbortHandle::abort);
-        self.watches.push(Abortable::new(Telling::new(cluster, epoch, kind, watch), registration));
+        Opening { cluster, epoch, kind, registration }
     }
 
     fn tell(&mut self, input: Input) {
@@ -318,7 +379,8 @@ impl Shell {
                 self.openings.push(opening);
             }
             Effect::Watch(cluster, epoch, kind, call) => {
-                let opening = self.watch(cluster, epoch, kind, call);
+                let opening = self.register(cluster, epoch, kind);
+                let opening = self.watch(opening, call);
                 self.openings.push(opening);
             }
             effect => {
@@ -363,7 +425,9 @@ impl Shell {
         match self.client(&request.cluster, request.epoch) {
             Ok(client) => {
                 self.flights.begun(&request.cluster, request.call.context.as_ref());
-                calls::call(client, self.ports.clock.clone(), request).boxed()
+                let (store, clock) = (self.ports.store.clone(), self.ports.clock.clone());
+                let keys = self.ports.keys.clone();
+                calls::call(client, store, clock, keys, request).boxed()
             }
             Err(error) => {
                 let answer = Input::Replied(request.ticket, Err(error));
@@ -403,28 +467,19 @@ impl Shell {
         .boxed()
     }
 
-    fn watch(
-        &mut self,
-        cluster: ClusterId,
-        epoch: Epoch,
-        kind: GroupVersionKind,
-        call: Call,
-    ) -> BoxFuture<'static, Outcome> {
-        let client = match self.client(&cluster, epoch) {
+    fn watch(&mut self, opening: Opening, call: Call) -> BoxFuture<'static, Outcome> {
+        let client = match self.client(&opening.cluster, opening.epoch) {
             Ok(client) => client,
-            Err(error) => {
-                let failed = Outcome::Watching(cluster, epoch, kind, Err(error));
-                return future::ready(failed).boxed();
-            }
+            Err(error) => return future::ready(Outcome::Watching(opening, Err(error))).boxed(),
         };
-        self.flights.begun(&cluster, None);
+        self.flights.begun(&opening.cluster, None);
         let (clock, limit) = (self.ports.clock.clone(), self.options.request_limit);
-        let selection = Selection { kind: kind.clone(), owner: self.options.owner.clone() };
+        let selection = Selection { kind: opening.kind.clone(), owner: self.options.owner.clone() };
         async move {
-            let asked = Asked::new(&cluster, &call, Verb::Watch).about_kind(&kind);
+            let asked = Asked::new(&opening.cluster, &call, Verb::Watch).about_kind(&opening.kind);
             let watching = calls::within(&*clock, limit, client.watch(&call, &selection));
             let (answered, watch) = asked.send(clock.clone(), watching).await;
-            Outcome::Answered(answered, Box::new(Outcome::Watching(cluster, epoch, kind, watch)))
+            Outcome::Answered(answered, Box::new(Outcome::Watching(opening, watch)))
         }
         .boxed()
     }

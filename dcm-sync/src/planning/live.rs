@@ -11,8 +11,9 @@ use dcm_core::app_context::{AppContext, Bundle, Generation};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{Answered, Desired, Observed, Plan, Rehearsal, Rules, Seen, Sighting, View, plan};
-use dcm_core::port::cluster::{Call, Cluster, Contents, Error, Object, Selection, WatchEvent};
-use futures::StreamExt as _;
+use dcm_core::port::cluster::{Call, Cluster, Contents, Error, Object, Selection};
+use dcm_core::port::listing::listed;
+use dcm_core::port::proof::{ClusterProofKey, ProofKey};
 
 use super::rehearsal::{Rehearsing, rehearse};
 use crate::contexts::LaneProspect;
@@ -41,6 +42,8 @@ pub(super) struct Place<'a> {
     pub(super) cluster: &'a ClusterId,
     pub(super) generation: Generation,
     pub(super) recorded: &'a LaneProspect,
+    /// What proves the marks on objects, of all clusters.
+    pub(super) proofs: Option<&'a ProofKey>,
 }
 
 /// What is seen of a cluster.
@@ -48,6 +51,8 @@ struct Looked<'a> {
     place: &'a Place<'a>,
     bundle: Option<&'a Bundle>,
     labels: Arc<BTreeMap<String, String>>,
+    /// What proves the marks on the objects of this cluster.
+    proofs: Option<ClusterProofKey>,
     objects: BTreeMap<ObjectKey, Option<(GroupVersionKind, Sighting)>>,
     observed: Observed,
     /// What is planned on what is seen so far.
@@ -67,12 +72,14 @@ pub(super) async fn live_plan(
     let identity = cluster.uid(call).await?;
     let recorded = place.recorded;
     let is_replaced = recorded.identity.as_ref().is_some_and(|known| *known != identity);
-    let mut looked = Looked::new(place, Observed::new(identity));
+    let proofs = place.proofs.map(|key| key.on(&identity));
+    let mut looked = Looked::new(place, proofs, Observed::new(identity));
     let rules = Rules {
         owner: &call.owner,
         context: &place.context.id,
         generation: Some(place.generation),
         ahead: recorded.ahead,
+        withdraws: false,
         removal: place.context.removal,
         asked_again: recorded.asked_again,
         in_doubt: false,
@@ -93,10 +100,10 @@ pub(super) async fn live_plan(
 }
 
 impl<'a> Looked<'a> {
-    fn new(place: &'a Place<'a>, observed: Observed) -> Self {
+    fn new(place: &'a Place<'a>, proofs: Option<ClusterProofKey>, observed: Observed) -> Self {
         let bundle = place.context.placements.get(place.cluster).map(|bundle| &**bundle);
         let labels = Arc::new(place.context.labels.clone());
-        Self { place, bundle, labels, objects: BTreeMap::new(), observed, plan: Plan::default() }
+        Self { place, bundle, labels, proofs, objects: BTreeMap::new(), observed, plan: Plan::default() }
     }
 
     /// Reads what is wanted or recorded of some kinds.
@@ -140,9 +147,14 @@ impl<'a> Looked<'a> {
             Err(Error::UnknownKind { .. } | Error::Forbidden { .. }) => return Ok(()),
             Err(error) => return Err(error),
         };
-        if let Some(WatchEvent::Listed(objects)) = watch.next().await.transpose()? {
-            objects.iter().for_each(|object| self.take(object));
-        }
+        let proofs = self.proofs.as_ref();
+        let proved = |mut object: Object| {
+            object.disclaim_unproved(proofs);
+            object.marks.is_some().then_some(object)
+        };
+        // As for the engine: what no proof shows to be ours is read by its name.
+        let objects = listed(&mut watch, &selection.kind, proved).await?;
+        objects.iter().for_each(|object| self.take(object));
         Ok(())
     }
 
@@ -162,7 +174,10 @@ impl<'a> Looked<'a> {
             other => other?,
         };
         match found {
-            Some(object) => self.take(&object),
+            Some(mut object) => {
+                object.disclaim_unproved(self.proofs.as_ref());
+                self.take(&object);
+            }
             None => {
                 self.observed.absent(kind, key);
                 self.objects.insert(key.clone(), None);

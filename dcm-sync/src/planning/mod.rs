@@ -138,7 +138,8 @@ impl Planner {
     ) -> Looks {
         let looks = contexts.into_iter().enumerate().flat_map(|(number, (context, prospect))| {
             let place = move |(cluster, recorded)| {
-                (number, Place { context, cluster, generation: prospect.generation, recorded })
+                let (generation, proofs) = (prospect.generation, prospect.proofs.as_ref());
+                (number, Place { context, cluster, generation, recorded, proofs })
             };
             prospect.clusters.iter().map(place)
         });

@@ -89,7 +89,8 @@ fn write<'a>(call: &Call, place: &Place<'_>, key: &ObjectKey, work: &'a Work) ->
         origin,
     };
     let labels = std::sync::Arc::new(place.context.labels.clone());
-    let object = Stamped { manifest: terms.manifest(manifest)?, marks, labels };
+    // Nothing of it is kept.
+    let object = Stamped { manifest: terms.manifest(manifest)?, marks, labels, proof: None };
     Some(Write { object, observed, force: terms.force })
 }
 

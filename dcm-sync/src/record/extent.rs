@@ -177,9 +177,11 @@ fn object_bytes_max(kind: &GroupVersionKind, key: &ObjectKey) -> usize {
     let longest = Recorded {
         kind: kind.clone(),
         uid: Some(LONGEST_UID.clone()),
+        may_be_gone: true,
         manifest: Some(*ANY_HASH),
         origin: Origin::Adopted,
         stage: Stage(u16::MAX),
+        stored: Some(Box::new(*ANY_HASH)),
     };
     json_bytes(&super::lane::ObjectRecord::of(key, &longest)) + 1
 }
@@ -193,8 +195,16 @@ static ANY_HASH: LazyLock<ContentHash> = LazyLock::new(|| ContentHash::of_bytes(
 static BARE_BYTES_MAX: LazyLock<usize> = LazyLock::new(|| {
     let kind = GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest");
     let key = ObjectKey::of_kind(&kind, None, "");
-    let recorded =
-        Recorded { kind: kind.clone(), uid: None, manifest: None, origin: Origin::Created, stage: Stage(0) };
+    let (origin, stage) = (Origin::Created, Stage(0));
+    let recorded = Recorded {
+        kind: kind.clone(),
+        uid: None,
+        may_be_gone: false,
+        manifest: None,
+        origin,
+        stage,
+        stored: None,
+    };
     let cause = Cause { reason: Reason::Invalid, message: "".into(), object: None, next_try: None };
     let (number, moment) = (u64::MAX, Timestamp::MAX);
     json_bytes(&Lane {
@@ -215,6 +225,8 @@ static BARE_BYTES_MAX: LazyLock<usize> = LazyLock::new(|| {
         dropping: vec!["".into()],
         kept: [("".into(), usize::MAX)].into(),
         ahead: Some(Generation(number)),
+        unanswered: Some(Generation(number)),
+        withdrawn: Some(Generation(number)),
         untidy: true,
         ..Lane::untouched(moment)
     })
@@ -305,9 +317,11 @@ mod tests {
         let recorded = |manifest: &Manifest| Recorded {
             kind: manifest.kind().clone(),
             uid: Some(LONGEST_UID.clone()),
+            may_be_gone: true,
             manifest: Some(manifest.hash()),
             origin: Origin::Adopted,
             stage: Stage(u16::MAX),
+            stored: Some(Box::new(manifest.hash())),
         };
         let csrs = GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest");
         let requests = bundle.steps().iter().filter_map(|step| match &step.action {
@@ -333,6 +347,8 @@ mod tests {
             issued: requests.collect(),
             kept: [("team".into(), usize::MAX)].into(),
             ahead: Some(Generation(number)),
+            unanswered: Some(Generation(number)),
+            withdrawn: Some(Generation(number)),
             untidy: true,
             ..Lane::untouched(Timestamp::MAX)
         }

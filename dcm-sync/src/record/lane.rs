@@ -43,10 +43,10 @@ pub(crate) struct Lane {
     /// empty, nothing of ours can be there.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub kinds: BTreeSet<GroupVersionKind>,
-    /// Namespaces that the lane may have made, and so may hold claims for: named together with the kinds. When the lane
+    /// Namespaces, in their order, that the lane may have made, and so may hold claims for: named together with the kinds. When the lane
     /// ends, the claims on those that are not desired are dropped, and then their names.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub namespaces: BTreeSet<Arc<str>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub namespaces: Vec<Arc<str>>,
     /// Until when a request that was lost may still make something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncertain_until: Option<Timestamp>,
@@ -72,6 +72,13 @@ pub(crate) struct Lane {
     /// has said whose state is true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ahead: Option<Generation>,
+    /// The oldest generation of which a request was without an answer when this was stored, where that is an earlier one: it may
+    /// take effect after that of a later generation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unanswered: Option<Generation>,
+    /// The last withdrawal of rights ([`Root::withdraws`]) that is carried out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withdrawn: Option<Generation>,
     /// Answered requests may still be on the cluster: who finds this clears them away.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untidy: bool,
@@ -91,7 +98,7 @@ impl Lane {
             fence: Fence::default(),
             since: now,
             kinds: BTreeSet::new(),
-            namespaces: BTreeSet::new(),
+            namespaces: Vec::new(),
             uncertain_until: None,
             causes: Vec::new(),
             objects: Records::new(),
@@ -100,7 +107,18 @@ impl Lane {
             dropping: Vec::new(),
             kept: BTreeMap::new(),
             ahead: None,
+            unanswered: None,
+            withdrawn: None,
             untidy: false,
+        }
+    }
+
+    /// Adds namespaces that the lane may create; keeps the list sorted and without duplicates.
+    pub(crate) fn add_namespaces(&mut self, names: impl IntoIterator<Item = Arc<str>>) {
+        for name in names {
+            if let Err(place) = self.namespaces.binary_search(&name) {
+                self.namespaces.insert(place, name);
+            }
         }
     }
 
@@ -139,12 +157,12 @@ impl Lane {
     }
 
     /// Takes the store's state as the truth over what the cluster was found to hold, when a person has said so: what is
-    /// ours is then told by our marks, as what was recorded of it may be about objects that were replaced since.
+    /// ours is then told by our marks, too, as what was recorded of it may be about objects that were replaced since.
     pub(crate) fn overrule(&mut self, root: &Root) -> bool {
         let is_overruled = self.ahead.is_some() && root.overrules >= self.ahead;
         if is_overruled {
             self.ahead = None;
-            self.objects.values_mut().for_each(|record| record.uid = None);
+            self.objects.values_mut().for_each(|record| record.may_be_gone = true);
         }
         is_overruled
     }
@@ -201,11 +219,15 @@ pub(super) struct ObjectRecord {
     key: ObjectKey,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     uid: Option<Arc<str>>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    may_be_gone: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     manifest: Option<ContentHash>,
     #[serde(default, skip_serializing_if = "is_created")]
     origin: Origin,
     stage: Stage,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    stored: Option<Box<ContentHash>>,
 }
 
 impl ObjectRecord {
@@ -214,9 +236,11 @@ impl ObjectRecord {
             version: record.kind.version.clone(),
             key: key.clone(),
             uid: record.uid.clone(),
+            may_be_gone: record.may_be_gone,
             manifest: record.manifest,
             origin: record.origin,
             stage: record.stage,
+            stored: record.stored.clone(),
         }
     }
 }
@@ -250,9 +274,11 @@ mod objects {
         let recorded = Recorded {
             kind,
             uid: record.uid,
+            may_be_gone: record.may_be_gone,
             manifest: record.manifest,
             origin: record.origin,
             stage: record.stage,
+            stored: record.stored,
         };
         (record.key, recorded)
     }
@@ -277,7 +303,7 @@ mod tests {
     #[test]
     fn what_a_cluster_issued_is_not_shown() {
         let token = Secret::new("hunter2");
-        let issued = Issued::Token { token, expires: Timestamp::UNIX_EPOCH, received: None };
+        let issued = Issued::Token { token, expires: Timestamp::UNIX_EPOCH, received: None, tried: true };
         let outcome = Outcome { schema: SCHEMA, name: "token/ci".into(), issued };
         assert!(serde_json::to_string(&outcome).unwrap().contains(r#"{"$secret":"hunter2"}"#));
         assert!(!format!("{outcome:?} {outcome:#?}").contains("hunter2"));

@@ -56,9 +56,15 @@ const WORKERS: Room = Room { name: "workers", keys: &["worker"], holds: "the ses
 const FORGOTTEN: Room =
     Room { name: "forgotten", keys: &[], holds: "how far numbers went, of app contexts that are forgotten" };
 
+const PROOFS: Room = Room {
+    name: "proofs",
+    keys: &[],
+    holds: "the key that proves which labels and annotations on clusters are ours",
+};
+
 /// Where app contexts and the state of the work on them lie.
-pub const ROOMS: [Room; 10] =
-    [CONTEXTS, MANIFESTS, LANES, RESULTS, CLAIMS, CLAIMING, SHARDS, IDENTITIES, WORKERS, FORGOTTEN];
+pub const ROOMS: [Room; 11] =
+    [CONTEXTS, MANIFESTS, LANES, RESULTS, CLAIMS, CLAIMING, SHARDS, IDENTITIES, WORKERS, FORGOTTEN, PROOFS];
 
 /// Hexadecimal digits of a request's name in a path: enough to never meet another one, short enough to read.
 const REQUEST_DIGITS: usize = 32;
@@ -175,6 +181,10 @@ pub(crate) fn identity(uid: &ClusterUid) -> Path {
 
 pub(crate) fn forgotten() -> Path {
     FORGOTTEN.at(&[])
+}
+
+pub(crate) fn proofs() -> Path {
+    PROOFS.at(&[])
 }
 
 /// The folder of all workers.

@@ -22,7 +22,7 @@ impl Planned {
     /// What another desired state is bound to.
     pub(crate) fn next(&self, condition: &Condition) -> Self {
         match condition {
-            Condition::Always => self.none(),
+            Condition::Always | Condition::Withdraw => self.none(),
             Condition::AsBefore => self.clone(),
             Condition::AsPlanned(planned) => {
                 Self { number: self.number + 1, clusters: planned.observed.clone() }

@@ -21,6 +21,8 @@ use super::{Forgotten, Lane, Planned, SCHEMA, Schema};
 pub(crate) struct Root {
     pub schema: Schema,
     pub generation: Generation,
+    /// Its first generation: a context that was forgotten and is wanted again begins with another one.
+    pub begun: Generation,
     /// Raised when somebody asks again for what is wanted already: lanes that are stuck try at once.
     pub attempt: u64,
     pub intent: Intent,
@@ -33,6 +35,10 @@ pub(crate) struct Root {
     /// Whatever clusters hold of generations up to this one, the store's state is true: a person has said so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overrules: Option<Generation>,
+    /// The last generation that takes rights away which are to go soon, also from clusters that hold later generations than
+    /// the store knows of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub withdraws: Option<Generation>,
     #[serde(default, skip_serializing_if = "Planned::is_empty")]
     pub planned: Planned,
     /// Its records are being deleted, this one last. Whoever wants the context again finishes that first.
@@ -99,12 +105,14 @@ impl Root {
         Self {
             schema: SCHEMA,
             generation,
+            begun: generation,
             attempt: 0,
             intent: Intent::Present,
             paused: false,
             removal: Removal::default(),
             removal_policy: context.removal,
             overrules: None,
+            withdraws: None,
             planned: Planned::default(),
             forgetting: false,
             forgotten: false,

@@ -39,6 +39,12 @@ impl Server {
         self.issue_waiting();
     }
 
+    /// Sets whose certificates the API server accepts: another authority than the signer where somebody set the two up apart, or
+    /// replaced one of them. None: the signer's.
+    pub fn set_client_authority(&mut self, authority: Option<Arc<dyn Signer>>) {
+        self.client_authority = authority;
+    }
+
     /// Sees to it that what is approved gets signed.
     pub(super) fn issue_waiting(&mut self) {
         let waits =

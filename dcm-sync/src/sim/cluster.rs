@@ -7,9 +7,11 @@ use async_trait::async_trait;
 use dcm_core::app_context::TokenRequest;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::{
-    Access, Call, Cluster, ClusterUid, Contents, Deletion, Error, IssuedToken, Kinds, Object, Precondition,
-    Selection, ServerInfo, Stamped, Watch,
+    Access, Call, Cluster, ClusterUid, Contents, Deletion, Error, IssuedToken, Kinds, Object, Origin, Page,
+    PageToken, Precondition, Selection, ServerInfo, Stamped, Watch,
 };
+use dcm_core::port::proof::ClusterProofKey;
+use dcm_core::port::trial::{ClientCredential, Trial};
 use serde_json::Value;
 
 use super::fault::{Fault, Faults, Link, unreachable};
@@ -17,7 +19,7 @@ use super::request::{Operation, Reply, Request};
 use super::server::Server;
 use super::site::{Latency, Site, Trip};
 use super::snapshot::Snapshot;
-use super::watch;
+use super::watch::{self, PAGE_OBJECTS};
 
 /// One simulated cluster. A clone is the same cluster.
 #[derive(Clone)]
@@ -148,6 +150,19 @@ impl SimCluster {
     }
 }
 
+/// The page after this object. Where that has gone, the list is too old to go on with.
+fn page_of(mut objects: Vec<Object>, after: Option<&PageToken>) -> Result<Page, Error> {
+    if let Some(PageToken(after)) = after {
+        let at = objects.iter().position(|object| object.key.to_string() == **after).ok_or(Error::Gone)?;
+        objects.drain(..=at);
+    }
+    let is_last = objects.len() <= PAGE_OBJECTS;
+    objects.truncate(PAGE_OBJECTS);
+    let last = objects.last().filter(|_| !is_last);
+    let next = last.map(|object| PageToken(object.key.to_string().into()));
+    Ok(Page { objects, next })
+}
+
 /// Takes out of a reply what its operation is answered with.
 macro_rules! reply {
     ($asked:expr, $pattern:pat => $value:expr) => {
@@ -187,9 +202,11 @@ impl Cluster for SimCluster {
         call: &Call,
         kind: &GroupVersionKind,
         namespace: Option<&str>,
-    ) -> Result<Vec<Object>, Error> {
+        page: Option<&PageToken>,
+    ) -> Result<Page, Error> {
         let operation = Operation::List { kind: kind.clone(), namespace: namespace.map(Into::into) };
-        reply!(self.ask(call, operation), Reply::All(objects) => objects)
+        let objects = reply!(self.ask(call, operation), Reply::All(objects) => objects)?;
+        page_of(objects, page)
     }
 
     async fn create(&self, call: &Call, object: &Stamped) -> Result<Object, Error> {
@@ -230,9 +247,10 @@ impl Cluster for SimCluster {
         kind: &GroupVersionKind,
         key: &ObjectKey,
         observed: &Precondition,
+        origin: Origin,
     ) -> Result<Object, Error> {
-        let operation =
-            Operation::Release { kind: kind.clone(), key: key.clone(), observed: observed.clone() };
+        let (kind, key, observed) = (kind.clone(), key.clone(), observed.clone());
+        let operation = Operation::Release { kind, key, observed, origin };
         reply!(self.ask(call, operation), Reply::Written(object) => object)
     }
 
@@ -263,8 +281,24 @@ impl Cluster for SimCluster {
         reply!(self.ask(call, Operation::IssueToken(request.clone())), Reply::Issued(token) => token)
     }
 
-    async fn contents(&self, call: &Call, namespace: &str) -> Result<Contents, Error> {
-        let operation = Operation::Contents { namespace: namespace.into() };
+    async fn try_credential(&self, call: &Call, credential: &ClientCredential) -> Result<Trial, Error> {
+        let asked = async {
+            match self.ask(call, Operation::TryCredential(credential.clone())).await {
+                // Who answers so does not know the user.
+                Err(Error::Unauthorized { .. }) => Ok(Reply::Tried(Trial::Refused)),
+                answer => answer,
+            }
+        };
+        reply!(asked, Reply::Tried(trial) => trial)
+    }
+
+    async fn contents(
+        &self,
+        call: &Call,
+        namespace: &str,
+        proofs: Option<&ClusterProofKey>,
+    ) -> Result<Contents, Error> {
+        let operation = Operation::Contents { namespace: namespace.into(), proofs: proofs.cloned() };
         reply!(self.ask(call, operation), Reply::Contents(contents) => contents)
     }
 

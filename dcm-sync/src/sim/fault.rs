@@ -170,6 +170,8 @@ fn may_meet(verb: Verb, error: &Error) -> bool {
         Error::Invalid { .. } => {
             matches!(verb, Verb::Create | Verb::Update | Verb::Release | Verb::Approve)
         }
+        // Rights are looked at after the credential.
+        Error::Forbidden { .. } => verb != Verb::TryCredential,
         _ => true,
     }
 }

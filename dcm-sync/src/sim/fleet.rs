@@ -125,7 +125,7 @@ fn default_signer(cluster: &ClusterId) -> Option<Arc<dyn Signer>> {
 
 #[cfg(not(feature = "sim-pki"))]
 fn default_signer(_: &ClusterId) -> Option<Arc<dyn Signer>> {
-    Some(Arc::new(super::FakeSigner))
+    Some(Arc::new(super::FakeSigner::default()))
 }
 
 /// Simulated clusters by name.

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::{Access, CONTENTS_SAMPLE_MAX, Call, ClusterUid, Contents, Error, Object};
+use dcm_core::port::proof::ClusterProofKey;
+use dcm_core::port::trial::{ClientCredential, Trial};
 use serde_json::Value;
 
 use super::kind::Kind;
@@ -70,10 +72,18 @@ impl Server {
         rbac::may(self, identity, access)
     }
 
-    /// Whom a certificate stands for; none when this cluster's authority did not sign it or it is not valid now.
+    /// Whom a certificate stands for; none when an authority that this cluster trusts did not sign it or it is not valid now.
     #[must_use]
     pub fn identify_certificate(&self, certificate_pem: &str) -> Option<Identity> {
-        self.signer.as_ref()?.identify(certificate_pem, self.now)
+        self.client_authority.as_ref().or(self.signer.as_ref())?.identify(certificate_pem, self.now)
+    }
+
+    pub(super) fn try_credential(&self, credential: &ClientCredential) -> Trial {
+        let identity = match credential {
+            ClientCredential::Certificate { pem, .. } => self.identify_certificate(pem),
+            ClientCredential::Token(token) => self.identify_token(token),
+        };
+        if identity.is_some() { Trial::Accepted } else { Trial::Refused }
     }
 
     /// The certificate of the cluster's authority, PEM, for kubeconfigs.
@@ -88,7 +98,12 @@ impl Server {
         self.revision
     }
 
-    pub(super) fn contents(&self, call: &Call, namespace: &str) -> Contents {
+    pub(super) fn contents(
+        &self,
+        call: &Call,
+        namespace: &str,
+        proofs: Option<&ClusterProofKey>,
+    ) -> Contents {
         let states = self.objects.values().map(|stored| &stored.state);
         let inside: Vec<Object> = states
             .filter(|state| state.key.namespace.as_deref() == Some(namespace))
@@ -105,12 +120,15 @@ impl Server {
         let is_ours = |object: &Object| {
             let marks = object.marks.as_ref();
             marks.is_some_and(|marks| {
-                marks.owner == call.owner && Some(&marks.context) == call.context.as_ref()
+                marks.owner == call.owner
+                    && Some(&marks.context) == call.context.as_ref()
+                    && proofs.is_some_and(|proofs| proofs.proves(&object.key, &object.body))
             })
         };
         let others = inside
             .iter()
-            .filter(|object| !is_kubernetes_own(&object.key) && !is_ours(object) && !is_owned(object));
+            .filter(|object| !is_kubernetes_own(&object.key) && !self.is_own_binding(&object.key))
+            .filter(|object| !is_ours(object) && !is_owned(object));
         let mut contents = Contents::default();
         for object in others {
             contents.count += 1;

@@ -57,6 +57,7 @@ mod inspect;
 mod kind;
 mod lifecycle;
 mod limits;
+mod namespaced;
 mod needed;
 mod null;
 mod object;

@@ -18,7 +18,10 @@ use super::request::Operation;
 /// All accesses that an operation needs.
 pub(super) fn needed(objects: &impl Roles, operation: &Operation) -> Vec<Access> {
     match operation {
-        Operation::Info | Operation::Kinds | Operation::Review { .. } => Vec::new(),
+        // A credential is tried with the rights of its user alone.
+        Operation::Info | Operation::Kinds | Operation::Review { .. } | Operation::TryCredential(_) => {
+            Vec::new()
+        }
         Operation::Uid => vec![access("get", "", "namespaces", "", (None, "kube-system"))],
         Operation::Get { kind, key } => vec![on("get", kind, key)],
         Operation::List { kind, namespace } => vec![on_all("list", kind, namespace.as_ref())],
@@ -40,7 +43,7 @@ pub(super) fn needed(objects: &impl Roles, operation: &Operation) -> Vec<Access>
         Operation::IssueToken(TokenRequest { namespace, service_account, .. }) => {
             vec![access("create", "", "serviceaccounts", "token", (Some(namespace), service_account))]
         }
-        Operation::Contents { namespace } => {
+        Operation::Contents { namespace, .. } => {
             let namespaced = Kind::all().iter().filter(|kind| kind.namespaced);
             namespaced.map(|kind| on_all("list", &kind.gvk, Some(namespace))).collect()
         }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -13,9 +13,11 @@ use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{
-    Access, Call, Cluster, ClusterUid, Clusters, Contents, Deletion, Error, IssuedToken, Kinds, Marks,
-    Object, Precondition, Selection, ServerInfo, Stamped, Watch, WatchEvent,
+    Access, Call, Cluster, ClusterUid, Clusters, Contents, Deletion, Error, IssuedToken, Kinds, Object,
+    Origin, Page, PageToken, Precondition, Selection, ServerInfo, Stamped, Watch, WatchEvent,
 };
+use dcm_core::port::proof::ClusterProofKey;
+use dcm_core::port::trial::{ClientCredential, Trial};
 use dcm_core::secret::Secret;
 use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
@@ -34,13 +36,10 @@ pub struct NullFleet {
     clock: Arc<dyn Clock>,
     latency: Duration,
     counters: Arc<Counters>,
-    /// Certificate requests as they are once approved: an engine collects a certificate only when the request asks for what it
-    /// wants. All clusters share them, as a context's requests are the same on each.
-    requests: Arc<Mutex<BTreeMap<ObjectKey, Approved>>>,
+    /// Certificate requests of each cluster until they are approved: an engine collects a certificate only when the request asks
+    /// for what it wants.
+    requests: Arc<Mutex<BTreeMap<(Arc<str>, ObjectKey), Stamped>>>,
 }
-
-/// A request's marks, and its body with a certificate.
-type Approved = (Marks, Arc<Value>);
 
 #[derive(Debug, Default)]
 struct Counters {
@@ -110,16 +109,8 @@ impl NullCluster {
         number.to_string().into()
     }
 
-    /// Keeps a certificate request, approved; most clusters find it kept.
-    fn keep_request(&self, request: &Stamped) {
-        let mut requests = self.fleet.requests.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = request.manifest.key();
-        if requests.get(key).is_none_or(|(marks, _)| *marks != request.marks) {
-            let mut body = request.body();
-            let conditions = json!([{"type": "Approved", "status": "True"}]);
-            body["status"] = json!({"conditions": conditions, "certificate": CERTIFICATE});
-            requests.insert(key.clone(), (request.marks.clone(), Arc::new(body)));
-        }
+    fn requests(&self) -> MutexGuard<'_, BTreeMap<(Arc<str>, ObjectKey), Stamped>> {
+        self.fleet.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Waits as long as an answer takes.
@@ -164,14 +155,20 @@ impl Cluster for NullCluster {
         Ok(None)
     }
 
-    async fn list(&self, _: &Call, _: &GroupVersionKind, _: Option<&str>) -> Result<Vec<Object>, Error> {
+    async fn list(
+        &self,
+        _: &Call,
+        _: &GroupVersionKind,
+        _: Option<&str>,
+        _: Option<&PageToken>,
+    ) -> Result<Page, Error> {
         self.read().await;
-        Ok(Vec::new())
+        Ok(Page::default())
     }
 
     async fn create(&self, _: &Call, object: &Stamped) -> Result<Object, Error> {
         if &*object.manifest.kind().kind == "CertificateSigningRequest" {
-            self.keep_request(object);
+            self.requests().insert((self.uid.0.clone(), object.manifest.key().clone()), object.clone());
         }
         let number = self.write().await;
         Ok(written(object, number.clone(), number))
@@ -204,6 +201,7 @@ impl Cluster for NullCluster {
         kind: &GroupVersionKind,
         key: &ObjectKey,
         observed: &Precondition,
+        _: Origin,
     ) -> Result<Object, Error> {
         let body =
             json!({"apiVersion": kind.api_version(), "kind": &*kind.kind, "metadata": {"name": &*key.name}});
@@ -240,16 +238,18 @@ impl Cluster for NullCluster {
     }
 
     async fn approve(&self, _: &Call, key: &ObjectKey, observed: &Precondition) -> Result<Object, Error> {
-        let request = self.fleet.requests.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned();
-        let (marks, body) = request.ok_or(Error::NotFound)?;
+        let request = self.requests().remove(&(self.uid.0.clone(), key.clone())).ok_or(Error::NotFound)?;
+        let mut body = request.body();
+        let conditions = json!([{"type": "Approved", "status": "True"}]);
+        body["status"] = json!({"conditions": conditions, "certificate": CERTIFICATE});
         Ok(Object {
             kind: GroupVersionKind::new(&key.group, "v1", &key.kind),
             key: key.clone(),
             uid: observed.uid.clone(),
             resource_version: self.write().await,
-            marks: Some(marks),
+            marks: Some(request.marks),
             deleting: None,
-            body,
+            body: Arc::new(body),
         })
     }
 
@@ -258,7 +258,12 @@ impl Cluster for NullCluster {
         Ok(IssuedToken { token, expires: later(self.fleet.clock.now(), TOKEN_LIFETIME) })
     }
 
-    async fn contents(&self, _: &Call, _: &str) -> Result<Contents, Error> {
+    async fn try_credential(&self, _: &Call, _: &ClientCredential) -> Result<Trial, Error> {
+        self.read().await;
+        Ok(Trial::Accepted)
+    }
+
+    async fn contents(&self, _: &Call, _: &str, _: Option<&ClusterProofKey>) -> Result<Contents, Error> {
         self.read().await;
         Ok(Contents::default())
     }

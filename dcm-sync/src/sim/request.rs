@@ -6,9 +6,11 @@ use std::sync::Arc;
 use dcm_core::app_context::TokenRequest;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::{
-    Access, Call, ClusterUid, Contents, Deletion, Error, IssuedToken, Object, Precondition, Selection,
-    ServerInfo,
+    Access, Call, ClusterUid, Contents, Deletion, Error, IssuedToken, Object, Origin, Precondition,
+    Selection, ServerInfo,
 };
+use dcm_core::port::proof::ClusterProofKey;
+use dcm_core::port::trial::{ClientCredential, Trial};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -87,6 +89,8 @@ pub enum Operation {
         key: ObjectKey,
         /// The state that it is based on.
         observed: Precondition,
+        /// Where the object comes from.
+        origin: Origin,
     },
     /// A deletion.
     Delete {
@@ -111,10 +115,14 @@ pub enum Operation {
     },
     /// A token for a ServiceAccount.
     IssueToken(TokenRequest),
+    /// Whether a user's credential is accepted.
+    TryCredential(ClientCredential),
     /// What is in a namespace.
     Contents {
         /// The namespace.
         namespace: Arc<str>,
+        /// What proves that an object is ours.
+        proofs: Option<ClusterProofKey>,
     },
     /// What we may do.
     Review {
@@ -152,6 +160,8 @@ pub enum Verb {
     Approve,
     /// [`Operation::IssueToken`].
     IssueToken,
+    /// [`Operation::TryCredential`].
+    TryCredential,
     /// [`Operation::Contents`].
     Contents,
     /// [`Operation::Review`].
@@ -173,6 +183,7 @@ impl Verb {
             | Self::List
             | Self::Rehearse
             | Self::Watch
+            | Self::TryCredential
             | Self::Contents
             | Self::Review => false,
         }
@@ -197,6 +208,7 @@ impl Operation {
             Self::Watch { .. } => Verb::Watch,
             Self::Approve { .. } => Verb::Approve,
             Self::IssueToken(_) => Verb::IssueToken,
+            Self::TryCredential(_) => Verb::TryCredential,
             Self::Contents { .. } => Verb::Contents,
             Self::Review { .. } => Verb::Review,
         }
@@ -219,6 +231,7 @@ impl Operation {
             | Self::List { .. }
             | Self::Watch { .. }
             | Self::IssueToken(_)
+            | Self::TryCredential(_)
             | Self::Contents { .. }
             | Self::Review { .. } => None,
         }
@@ -253,6 +266,8 @@ pub enum Reply {
     },
     /// To [`Operation::IssueToken`].
     Issued(IssuedToken),
+    /// To [`Operation::TryCredential`].
+    Tried(Trial),
     /// To [`Operation::Contents`].
     Contents(Contents),
     /// To [`Operation::Review`].

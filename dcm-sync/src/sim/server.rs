@@ -58,6 +58,9 @@ pub(super) const SYSTEM_NAMESPACES: [&str; 2] = ["default", "kube-system"];
 pub struct Server {
     pub(super) settings: Arc<Settings>,
     pub(super) signer: Option<Arc<dyn Signer>>,
+    /// Whose certificates are accepted; none: the signer's.
+    pub(super) client_authority: Option<Arc<dyn Signer>>,
+    pub(super) refuses_tokens: bool,
     pub(super) random: Seeded,
     /// The latest time that it was told.
     pub(super) now: Timestamp,
@@ -70,6 +73,8 @@ pub struct Server {
     pub(super) tokens: Tokens,
     pub(super) changes: Changes,
     pub(super) rights: Rights,
+    /// Kinds of which an admission webhook refuses each creation and update.
+    pub(super) refused: BTreeSet<Arc<str>>,
     pub(super) log: RequestLog,
 }
 
@@ -94,6 +99,8 @@ impl Server {
         let mut server = Self {
             settings,
             signer,
+            client_authority: None,
+            refuses_tokens: false,
             random,
             now,
             revision: 0,
@@ -103,6 +110,7 @@ impl Server {
             tokens: Tokens::default(),
             changes: Changes::default(),
             rights: Rights::default(),
+            refused: BTreeSet::new(),
             log: RequestLog::default(),
         };
         for name in SYSTEM_NAMESPACES {
@@ -117,7 +125,11 @@ impl Server {
     /// What an API server would answer, in the words of the `Cluster` port.
     pub fn handle(&mut self, request: &Request, now: Timestamp) -> Result<Reply, Error> {
         self.advance(now);
-        let result = self.check_rights(&request.operation).and_then(|()| self.answer(request));
+        let result = self
+            .enter(&request.operation)
+            .and_then(|()| self.check_rights(&request.operation))
+            .and_then(|()| self.admit(&request.operation))
+            .and_then(|()| self.answer(request));
         let line = Logged {
             at: self.now,
             agent: request.call.user_agent().into(),
@@ -146,21 +158,30 @@ impl Server {
             Operation::Rehearse { kind, key, body, observed, force } => {
                 self.rehearse(kind, key, body, observed.as_ref(), *force).map(Reply::Rehearsed)
             }
-            Operation::Release { kind, key, observed } => {
-                self.release(kind, key, observed).map(Reply::Written)
+            Operation::Release { kind, key, observed, origin } => {
+                let released = self.release(kind, key, observed, *origin)?;
+                if kind.is_namespace() {
+                    self.leave(&key.name);
+                }
+                Ok(Reply::Written(released))
             }
             Operation::Delete { kind, key, observed } => self.delete(kind, key, observed).map(Reply::Deleted),
-            Operation::Watch { selection } => self.list(selection),
+            Operation::Watch { selection } => {
+                self.selected(selection).map(|(objects, revision)| Reply::Listed { objects, revision })
+            }
             Operation::Approve { key, observed } => self.approve(key, observed).map(Reply::Written),
             Operation::IssueToken(token) => self.issue_token(token).map(Reply::Issued),
-            Operation::Contents { namespace } => Ok(Reply::Contents(self.contents(&request.call, namespace))),
+            Operation::TryCredential(credential) => Ok(Reply::Tried(self.try_credential(credential))),
+            Operation::Contents { namespace, proofs } => {
+                Ok(Reply::Contents(self.contents(&request.call, namespace, proofs.as_ref())))
+            }
             Operation::Review { accesses } => {
                 Ok(Reply::Reviewed(accesses.iter().map(|access| self.rights.give(self, access)).collect()))
             }
         }
     }
 
-    fn check_rights(&self, operation: &Operation) -> Result<(), Error> {
+    pub(super) fn check_rights(&self, operation: &Operation) -> Result<(), Error> {
         if self.rights == Rights::All {
             return Ok(());
         }
@@ -173,6 +194,23 @@ impl Server {
         }
     }
 
+    /// Sets the kinds of which an admission webhook refuses each creation and update. Default: none.
+    pub fn set_refused(&mut self, kinds: impl IntoIterator<Item = Arc<str>>) {
+        self.refused = kinds.into_iter().collect();
+    }
+
+    /// What admission webhooks answer.
+    fn admit(&self, operation: &Operation) -> Result<(), Error> {
+        match operation {
+            Operation::Create { kind, .. } | Operation::Update { kind, .. }
+                if self.refused.contains(&kind.kind) =>
+            {
+                Err(Error::Forbidden { message: format!("an admission webhook denied a {}", kind.kind) })
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn all(&self, kind: &GroupVersionKind, namespace: Option<&str>) -> Result<Vec<Object>, Error> {
         let kind = find(kind)?;
         let is_asked_for = |state: &&State| {
@@ -182,11 +220,12 @@ impl Server {
         Ok(states.filter(is_asked_for).map(State::object).collect())
     }
 
-    fn list(&self, selection: &Selection) -> Result<Reply, Error> {
+    /// What a selection sees, and of which revision that is.
+    pub(super) fn selected(&self, selection: &Selection) -> Result<(Vec<Object>, u64), Error> {
         find(&selection.kind)?;
         let states = self.objects.values().map(|stored| &stored.state);
         let objects = states.filter(|state| changes::selects(selection, state)).map(State::object).collect();
-        Ok(Reply::Listed { objects, revision: self.revision })
+        Ok((objects, self.revision))
     }
 
     pub(super) fn next_change(&self, after: u64, selection: &Selection) -> Result<Seen, Error> {

@@ -53,16 +53,33 @@ pub trait Signer: Send + Sync + 'static {
 /// Answers each request with a text in PEM's form that says that it is no certificate. For tests that look at the
 /// sequence of steps and not at the certificate.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct FakeSigner;
+pub struct FakeSigner {
+    /// Which one it is: each knows its own texts alone.
+    number: u64,
+}
+
+impl FakeSigner {
+    /// Another one than those of other numbers. That of number 0 is the default.
+    #[must_use]
+    pub fn numbered(number: u64) -> Self {
+        Self { number }
+    }
+}
+
+/// What the texts of a [`FakeSigner`] begin with, before they are encoded.
+const FAKE: &str = "simulated, no certificate: signer ";
 
 impl Signer for FakeSigner {
     fn sign(&self, request: &SigningRequest<'_>) -> Result<String, Refusal> {
-        let text = format!("simulated, no certificate: serial {} at {}", request.serial, request.now);
+        let text = format!("{FAKE}{} serial {} at {}", self.number, request.serial, request.now);
         Ok(format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(text)))
     }
 
-    fn identify(&self, _: &str, _: Timestamp) -> Option<Identity> {
-        None
+    /// Its texts stand for one user, for ever.
+    fn identify(&self, certificate_pem: &str, _: Timestamp) -> Option<Identity> {
+        let text = STANDARD.decode(certificate_pem.lines().nth(1)?).ok()?;
+        let own = format!("{FAKE}{} ", self.number);
+        text.starts_with(own.as_bytes()).then(|| Identity::user("simulated"))
     }
 
     fn ca_pem(&self) -> Option<String> {

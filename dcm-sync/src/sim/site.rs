@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use dcm_core::name::ClusterId;
 use dcm_core::port::clock::Clock;
-use dcm_core::port::cluster::{Error, Selection};
+use dcm_core::port::cluster::{Error, Object, Selection};
 use jiff::Timestamp;
 
 use super::Seeded;
@@ -176,6 +176,17 @@ pub(super) enum Look {
     Later { stirred: u64, at: Option<Timestamp> },
 }
 
+/// What becomes of a list between two of its pages.
+#[derive(Debug)]
+pub(super) enum NextPage {
+    /// It goes on.
+    AsListed,
+    /// It is no longer kept; this is there now.
+    Anew(Vec<Object>, u64),
+    /// The watch breaks.
+    Broken(Error),
+}
+
 /// A simulated cluster, for all who hold it.
 pub(super) struct Site {
     pub(super) clock: Arc<dyn Clock>,
@@ -261,6 +272,22 @@ impl Site {
 
     pub(super) fn drop_watcher(&self, id: u64) {
         self.lock().watchers.remove(&id);
+    }
+
+    /// What becomes of a list that has told a page.
+    pub(super) fn page(&self, start: u64, selection: &Selection) -> NextPage {
+        let mut state = self.lock();
+        state.advance(self.clock.now());
+        let broken = |what| NextPage::Broken(super::fault::unreachable(what));
+        match state.way.link {
+            Link::Cut | Link::Reset | Link::Hang => broken("the connection broke"),
+            _ if state.starts != start => broken("the server was restarted"),
+            _ if !state.way.faults.outruns_watch(&state.way.random) => NextPage::AsListed,
+            _ => match state.server.selected(selection) {
+                Ok((objects, revision)) => NextPage::Anew(objects, revision),
+                Err(error) => NextPage::Broken(error),
+            },
+        }
     }
 
     /// What a watch sees that has seen all up to a revision.

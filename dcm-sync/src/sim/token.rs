@@ -50,10 +50,21 @@ impl Server {
         Ok(IssuedToken { token: Secret::new(text), expires })
     }
 
+    /// Sets whether the API server refuses all tokens: it does not know the key that signs them.
+    pub fn refuse_tokens(&mut self, refuses: bool) {
+        self.refuses_tokens = refuses;
+    }
+
+    /// Replaces the key that signs tokens. Tokens issued before are no longer accepted.
+    pub fn replace_token_key(&mut self) {
+        self.tokens.0.clear();
+    }
+
     /// Whom a token stands for; none when this cluster did not issue it, it has ended, or its ServiceAccount is gone.
     #[must_use]
     pub fn identify_token(&self, token: &Secret) -> Option<Identity> {
-        let known = self.tokens.0.get(token.expose()).filter(|known| known.expires > self.now)?;
+        let tokens = (!self.refuses_tokens).then_some(&self.tokens.0)?;
+        let known = tokens.get(token.expose()).filter(|known| known.expires > self.now)?;
         let key = key_of(Kind::named("ServiceAccount"), Some(&known.namespace), &known.name);
         self.objects.get(&key).filter(|stored| stored.state.uid == known.uid)?;
         Some(Identity::service_account(&known.namespace, &known.name))

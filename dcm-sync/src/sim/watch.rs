@@ -1,6 +1,7 @@
-//! A watch on a simulated cluster: a list, then the changes after it. It holds no queue of its own: it reads the
+//! A watch on a simulated cluster: a list in pages, then the changes after it. It holds no queue of its own: it reads the
 //! server's bounded log, and ends with `Gone` when it is too far behind.
 
+use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,7 +13,10 @@ use futures::future::{Either, select};
 use futures::stream;
 use jiff::Timestamp;
 
-use super::site::{Look, Site};
+use super::site::{Look, NextPage, Site};
+
+/// Objects on a page of a list: few, so that lists have pages.
+pub(super) const PAGE_OBJECTS: usize = 5;
 
 /// How far one watch is.
 struct Watcher {
@@ -22,7 +26,10 @@ struct Watcher {
     start: u64,
     selection: Selection,
     revision: u64,
-    listed: Option<Vec<Object>>,
+    /// What is not told of the list.
+    listed: Option<VecDeque<Object>>,
+    /// A page was told of a list that goes on.
+    is_listing: bool,
     is_broken: bool,
 }
 
@@ -35,7 +42,9 @@ impl Drop for Watcher {
 /// Follows what happens after a list.
 pub(super) fn watch(site: Arc<Site>, selection: Selection, listed: Vec<Object>, revision: u64) -> Watch {
     let (id, start) = site.add_watcher();
-    let watcher = Watcher { site, id, start, selection, revision, listed: Some(listed), is_broken: false };
+    let listed = Some(listed.into());
+    let watcher =
+        Watcher { site, id, start, selection, revision, listed, is_listing: false, is_broken: false };
     stream::unfold(watcher, |mut watcher| async move {
         let item = watcher.next().await?;
         Some((item, watcher))
@@ -45,11 +54,11 @@ pub(super) fn watch(site: Arc<Site>, selection: Selection, listed: Vec<Object>, 
 
 impl Watcher {
     async fn next(&mut self) -> Option<Result<WatchEvent, Error>> {
-        if let Some(objects) = self.listed.take() {
-            return Some(Ok(WatchEvent::Listed(objects)));
-        }
         if self.is_broken {
             return None;
+        }
+        if let Some(objects) = self.listed.take() {
+            return self.list(objects);
         }
         loop {
             match self.site.look(self.start, self.revision, &self.selection) {
@@ -67,6 +76,30 @@ impl Watcher {
                 Look::Later { stirred, at } => self.wait(stirred, at).await,
             }
         }
+    }
+
+    /// Tells the next page. The link may break between two, and the server may not keep the list so long.
+    fn list(&mut self, mut objects: VecDeque<Object>) -> Option<Result<WatchEvent, Error>> {
+        if self.is_listing {
+            match self.site.page(self.start, &self.selection) {
+                NextPage::AsListed => {}
+                NextPage::Anew(listed, revision) => {
+                    (self.listed, self.revision, self.is_listing) = (Some(listed.into()), revision, false);
+                    return Some(Ok(WatchEvent::Relisting));
+                }
+                NextPage::Broken(error) => {
+                    self.is_broken = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+        self.is_listing = objects.len() > PAGE_OBJECTS;
+        let page = objects.drain(..objects.len().min(PAGE_OBJECTS)).collect();
+        if !self.is_listing {
+            return Some(Ok(WatchEvent::Listed(page)));
+        }
+        self.listed = Some(objects);
+        Some(Ok(WatchEvent::Listing(page)))
     }
 
     async fn wait(&self, stirred: u64, at: Option<Timestamp>) {

@@ -2,7 +2,7 @@
 
 use dcm_core::defaults;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
-use dcm_core::port::cluster::{Deletion, Error, FIELD_MANAGER, Marks, Object, Origin, Precondition};
+use dcm_core::port::cluster::{Deletion, Error, FIELD_MANAGER, Object, Origin, Precondition};
 use serde_json::{Map, Value, json};
 
 use super::fields::{CONTROLLER_MANAGER, Owners};
@@ -153,11 +153,12 @@ impl Server {
         kind: &GroupVersionKind,
         key: &ObjectKey,
         observed: &Precondition,
+        origin: Origin,
     ) -> Result<Object, Error> {
         let (kind, key) = locate(kind, key)?;
         let stored = self.observed(&key, observed)?;
         let mut body = stored.state.body();
-        if Marks::read(&body).is_some_and(|marks| marks.origin == Origin::Adopted) {
+        if origin == Origin::Adopted {
             body = stored.owners.merged(FIELD_MANAGER, &body, &json!({}));
         }
         if let Some(metadata) = body["metadata"].as_object_mut() {

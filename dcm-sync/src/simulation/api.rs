@@ -148,6 +148,10 @@ impl Client for ContextClient {
             Wish::Stop => contexts.stop(&id, STOP_LIMIT).await?,
             Wish::Resume => contexts.resume(&id).await?,
             Wish::Forget => contexts.forget(&id).await?,
+            Wish::Withdraw(variant) => {
+                let wanted = self.wanted(number, variant.withdrawn());
+                contexts.apply_on(&wanted, &Condition::Withdraw).await?;
+            }
         }
         Ok(())
     }

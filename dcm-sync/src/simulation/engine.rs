@@ -1,15 +1,36 @@
 //! The engine as a program under simulation.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use dcm_core::name::ContextId;
+use dcm_core::port::store;
+use dcm_core::port::trial::PrivateKeys;
+use dcm_core::secret::Secret;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
 use super::world::Ports;
 use crate::engine::{Engine, Options};
 
+/// Has a key for each request: simulated clusters look at certificates alone.
+struct AnyKey;
+
+#[async_trait]
+impl PrivateKeys for AnyKey {
+    async fn private_key(&self, _: &ContextId, _: &str) -> Result<Option<Secret>, store::Error> {
+        Ok(Some(Secret::new("simulated")))
+    }
+}
+
+/// How often credentials are tried again: often enough to be done before the end.
+const TRIAL_INTERVAL: Duration = Duration::from_secs(60);
+
 /// Settings of simulated engines: budgets so small that they are met.
 #[must_use]
 pub fn options() -> Options {
-    Options { writes_per_second: 4, writes_burst: 8, ..Options::default() }
+    Options { writes_per_second: 4, writes_burst: 8, trial_interval: TRIAL_INTERVAL, ..Options::default() }
 }
 
 /// Runs an engine until it is asked to stop.
@@ -27,7 +48,8 @@ pub fn engine_without(ports: Ports, safeguard: crate::engine::Safeguard) -> BoxF
 
 fn run(ports: Ports, options: Options) -> BoxFuture<'static, ()> {
     let Ports { store, clusters, clock, random, stop } = ports;
-    let (engine, run) = Engine::builder(store, clusters).options(options).build(clock, &*random);
+    let builder = Engine::builder(store, clusters).options(options).private_keys(Arc::new(AnyKey));
+    let (engine, run) = builder.build(clock, &*random);
     let stopping = async move {
         stop.await;
         engine.shutdown().await;

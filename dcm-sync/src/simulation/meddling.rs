@@ -9,14 +9,16 @@ use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::plan::Records;
 use dcm_core::port::cluster::{
-    ANNOTATION_GENERATION, ANNOTATION_MANIFEST, ANNOTATION_ORIGIN, LABEL_CONTEXT, LABEL_OWNER, Object,
+    ANNOTATION_GENERATION, ANNOTATION_MANIFEST, ANNOTATION_ORIGIN, FIELD_MANAGER, LABEL_CONTEXT, LABEL_OWNER,
+    ORIGIN_ADOPTED, Object,
 };
+use dcm_core::port::proof::ANNOTATION_PROOF;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::scenario::Meddling;
 use super::wish::{ADOPTED, CLUSTER_ROLES, COMMON, NAMESPACES, THEIRS, request_names};
-use crate::sim::Server;
+use crate::sim::{FakeSigner, Server};
 
 /// Under whose name they write.
 const MEDDLER: &str = "kubectl-edit";
@@ -151,27 +153,43 @@ pub(super) fn meddle(server: &mut Server, meddling: Meddling, number: u64) -> Op
     if meddling == Meddling::DeleteAccount {
         return delete_account(server, number);
     }
+    if meddling == Meddling::ReplaceAuthority {
+        replace_authority(server, number);
+        return None;
+    }
     let target = target(server, meddling, number)?;
+    do_to(server, &target, meddling, number)
+}
+
+/// Does something to a binding of ours, and names it.
+pub(super) fn meddle_with_binding(server: &mut Server, meddling: Meddling, number: u64) -> Option<Touched> {
+    let is_meant = |object: &Object| object.marks.is_some() && object.key.is_binding();
+    let target = one_of(server.objects().filter(is_meant).collect(), number)?;
+    do_to(server, &target, meddling, number)
+}
+
+fn do_to(server: &mut Server, target: &Object, meddling: Meddling, number: u64) -> Option<Touched> {
     let key = target.key.clone();
     match meddling {
         Meddling::Delete => drop(server.delete_as_other(&target.kind, &key).ok()?),
-        Meddling::Replace => return replace(server, &target, json!({})),
+        Meddling::Replace => return replace(server, target, json!({})),
         Meddling::Copy => {
             let metadata = &target.body["metadata"];
             let kept = json!({"labels": metadata["labels"], "annotations": metadata["annotations"]});
-            return replace(server, &target, kept);
+            return replace(server, target, kept);
         }
-        Meddling::Edit => edit(server, &target, &edited(&target, number))?,
+        Meddling::Edit => edit(server, target, &edited(target, number))?,
         Meddling::Unmark => {
-            edit(
-                server,
-                &target,
-                &json!({"metadata": {"labels": {LABEL_OWNER: null, LABEL_CONTEXT: null}}}),
-            )?;
+            edit(server, target, &json!({"metadata": {"labels": {LABEL_OWNER: null, LABEL_CONTEXT: null}}}))?;
         }
-        Meddling::Intrude => return intrude(server, &key.name, number),
-        Meddling::Hold => edit(server, &target, &json!({"metadata": {"finalizers": [FINALIZER]}}))?,
-        Meddling::LetGo | Meddling::ForgeRequest | Meddling::DeleteAccount => {}
+        Meddling::ForgeMarks => edit(server, target, &forged(server, target, number))?,
+        Meddling::CopyMarks => return copy_marks(server, target, number),
+        Meddling::EditAsUs => {
+            server.edit_as(FIELD_MANAGER, &target.kind, &target.key, &edited(target, number)).ok()?;
+        }
+        Meddling::Intrude => return intrude(server, &key.name, number, &json!({})),
+        Meddling::Hold => edit(server, target, &json!({"metadata": {"finalizers": [FINALIZER]}}))?,
+        Meddling::LetGo | Meddling::ForgeRequest | Meddling::DeleteAccount | Meddling::ReplaceAuthority => {}
     }
     Some(Touched::was(key))
 }
@@ -182,9 +200,12 @@ fn target(server: &Server, meddling: Meddling, number: u64) -> Option<Object> {
         let wants_namespace = meddling == Meddling::Intrude;
         object.marks.is_some() && (!wants_namespace || object.kind.is_namespace())
     };
-    let mut ours: Vec<Object> = server.objects().filter(is_meant).collect();
-    let count = u64::try_from(ours.len()).ok().filter(|count| *count > 0)?;
-    Some(ours.swap_remove(usize::try_from(number % count).ok()?))
+    one_of(server.objects().filter(is_meant).collect(), number)
+}
+
+fn one_of(mut objects: Vec<Object>, number: u64) -> Option<Object> {
+    let count = u64::try_from(objects.len()).ok().filter(|count| *count > 0)?;
+    Some(objects.swap_remove(usize::try_from(number % count).ok()?))
 }
 
 fn edit(server: &mut Server, target: &Object, patch: &Value) -> Option<()> {
@@ -197,8 +218,39 @@ fn edited(target: &Object, number: u64) -> Value {
         "Role" | "ClusterRole" => json!({"rules": []}),
         "ResourceQuota" => json!({"spec": {"hard": {"pods": (number % 100).to_string()}}}),
         "ConfigMap" => json!({"data": {"ours": "theirs"}}),
+        "RoleBinding" => json!({"subjects": [{"kind": "User", "name": format!("theirs-{}", number % 3),
+            "apiGroup": &*target.kind.group}]}),
         _ => json!({"metadata": {"labels": {"edited": "yes"}}}),
     }
+}
+
+/// Other marks for an object.
+fn forged(server: &Server, target: &Object, number: u64) -> Value {
+    let generation = target.marks.as_ref().map(|marks| marks.generation.0).unwrap_or_default();
+    let later = |generation: u64| json!({ANNOTATION_GENERATION: generation.to_string()});
+    let (labels, annotations) = match number % 5 {
+        0 => (json!({}), later(generation.saturating_add(1 + number % 3))),
+        1 => (json!({}), later(u64::MAX)),
+        2 => (json!({}), json!({ANNOTATION_PROOF: null, ANNOTATION_ORIGIN: ORIGIN_ADOPTED})),
+        3 => (json!({LABEL_CONTEXT: "forged"}), later(generation)),
+        _ => {
+            let other = self::target(server, Meddling::ForgeMarks, number / 5);
+            let of = |member: &str| other.as_ref().map(|other| other.body["metadata"][member].clone());
+            (of("labels").unwrap_or_default(), of("annotations").unwrap_or_default())
+        }
+    };
+    json!({"metadata": {"labels": labels, "annotations": annotations}})
+}
+
+/// An object of their own in the namespace of one of ours, with its marks.
+fn copy_marks(server: &mut Server, target: &Object, number: u64) -> Option<Touched> {
+    let namespace = target.key.namespace.clone()?;
+    let metadata = &target.body["metadata"];
+    let marks = json!({"labels": metadata["labels"], "annotations": metadata["annotations"]});
+    let made = intrude(server, &namespace, number, &marks)?;
+    let kind = core("ConfigMap");
+    let uid = server.object(&kind, &made.key).ok().flatten().map(|object| object.uid);
+    Some(Touched { stranger: uid, ..made })
 }
 
 /// An object of the same name that is somebody else's, with this metadata.
@@ -220,12 +272,13 @@ fn replace(server: &mut Server, target: &Object, metadata: Value) -> Option<Touc
     server.create_as(MEDDLER, kind, &target.key, &body).ok().map(Touched::made)
 }
 
-fn intrude(server: &mut Server, namespace: &str, number: u64) -> Option<Touched> {
+fn intrude(server: &mut Server, namespace: &str, number: u64, metadata: &Value) -> Option<Touched> {
     let kind = core("ConfigMap");
     let name = format!("{INTRUDER}{}", number % 3);
     let key = ObjectKey::of_kind(&kind, Some(namespace), &name);
-    let body = json!({"apiVersion": "v1", "kind": "ConfigMap",
-        "metadata": {"name": name, "namespace": namespace}, "data": {"theirs": "1"}});
+    let mut body =
+        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"theirs": "1"}});
+    (body["metadata"]["name"], body["metadata"]["namespace"]) = (name.into(), namespace.into());
     server.create_as(MEDDLER, &kind, &key, &body).ok().map(Touched::made)
 }
 
@@ -249,11 +302,18 @@ fn forge_request(server: &mut Server, number: u64) -> Option<Touched> {
 /// Deletes a ServiceAccount of ours: a namespace of a scenario has one.
 fn delete_account(server: &mut Server, number: u64) -> Option<Touched> {
     let is_ours = |object: &Object| object.marks.is_some() && &*object.kind.kind == "ServiceAccount";
-    let mut accounts: Vec<Object> = server.objects().filter(is_ours).collect();
-    let count = u64::try_from(accounts.len()).ok().filter(|count| *count > 0)?;
-    let account = accounts.swap_remove(usize::try_from(number % count).ok()?);
+    let account = one_of(server.objects().filter(is_ours).collect(), number)?;
     server.delete_as_other(&account.kind, &account.key).ok()?;
     Some(Touched::was(account.key))
+}
+
+/// Has client certificates signed by another authority, or tokens with another key, and lets the API server trust that one alone.
+fn replace_authority(server: &mut Server, number: u64) {
+    if number.is_multiple_of(2) {
+        server.set_signer(Some(Arc::new(FakeSigner::numbered(number))));
+    } else {
+        server.replace_token_key();
+    }
 }
 
 fn is_held(object: &Object) -> bool {
@@ -272,13 +332,12 @@ fn let_go(server: &mut Server) {
 
 /// Takes back what stands in our way: finalizers, objects of our names that are not ours, and what somebody else says of
 /// what we adopt.
-pub(super) fn tidy_up(server: &mut Server, names: &[ObjectKey]) {
+pub(super) fn tidy_up(server: &mut Server, names: &[ObjectKey], is_ours: impl Fn(&Object) -> bool) {
     let_go(server);
     let map = core("ConfigMap");
     // It may be gone. Whoever made it again as it was holds our marks on it, too.
     let adopted = adopted();
-    let annotations =
-        json!({ANNOTATION_GENERATION: null, ANNOTATION_MANIFEST: null, ANNOTATION_ORIGIN: null});
+    let annotations = json!({ANNOTATION_GENERATION: null, ANNOTATION_MANIFEST: null, ANNOTATION_ORIGIN: null, ANNOTATION_PROOF: null});
     let metadata = json!({"labels": {LABEL_OWNER: null, LABEL_CONTEXT: null}, "annotations": annotations});
     let data = json!({"ours": null, "theirs": THEIRS});
     let _ = server.edit_as(MEDDLER, &map, &adopted, &json!({"metadata": metadata, "data": data}));
@@ -291,7 +350,7 @@ pub(super) fn tidy_up(server: &mut Server, names: &[ObjectKey]) {
     };
     let is_in_the_way = |object: &Object| {
         let is_touched = names.contains(&object.key) && &*object.key.name != ADOPTED;
-        object.marks.is_none() && (is_touched || is_kept(object))
+        !is_ours(object) && (is_touched || is_kept(object))
     };
     let foreign: Vec<Object> = server.objects().filter(is_in_the_way).collect();
     for object in &foreign {

@@ -34,7 +34,7 @@
 //!     let hash = Some(manifest.hash());
 //!     let call = Call { owner: owner.clone(), context: Some(context.clone()), generation, fence };
 //!     let marks = Marks { owner, context, generation, manifest: hash, origin: Origin::Created };
-//!     let object = Stamped { manifest, marks, labels: Default::default() };
+//!     let object = Stamped { manifest, marks, labels: Default::default(), proof: None };
 //!     async move {
 //!         loop {
 //!             for number in 1..=2 {
@@ -102,10 +102,10 @@ pub use executor::{Executor, ProcessId, Step};
 pub use fate::Death;
 pub use judge::{INVARIANTS, Invariant, Scene, Violation};
 pub use run::{Summary, run, run_telling, run_through};
-pub use scenario::{Act, Meddling, Scenario};
+pub use scenario::{Act, Meddling, RefusedKind, Revocation, Scenario};
 pub use shrink::shrink;
 pub use store::{SimStore, StoreFaults, StoreSettings, StoreWitness};
 pub use sweep::{Found, Sweep, play_catching};
 pub use time::{Skew, VirtualClock};
-pub use wish::{STATES, Variant, Wish, context_id, namespace};
+pub use wish::{REVOKED, STATES, Variant, Wish, context_id, namespace, twin_id};
 pub use world::{Ports, Program, World};

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::clock::Clock;
+use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::synchronizer::{Error, STOP_LIMIT, Synchronizer as _};
 use dcm_core::status::Progress;
 use futures::future::{Either, select};
@@ -75,6 +76,11 @@ impl Person {
             Either::Left((Ok(_) | Err(Error::NotFound { .. }), _)) | Either::Right(_) => Ok(()),
             Either::Left((Err(error), _)) => Err(error),
         }
+    }
+
+    /// Registers a cluster.
+    pub(super) async fn register(&self, cluster: &ClusterId, uid: &ClusterUid) {
+        self.ask_with(|| async { Ok(self.contexts.hold_identity(cluster, uid).await?) }).await;
     }
 
     /// Pauses the work on a cluster.

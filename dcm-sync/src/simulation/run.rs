@@ -14,14 +14,14 @@ use super::events::Told;
 use super::executor::ProcessId;
 use super::fate::Death;
 use super::judge::{self, Judge, Violation};
-use super::meddling;
+use super::meddling::{self, Touched};
 use super::people::Person;
-use super::scenario::{Act, Meddling, Scenario};
+use super::scenario::{Act, Meddling, RefusedKind, Revocation, Scenario};
 use super::time::Skew;
 use super::wish::Wish;
 use super::world::{Ports, Program, World};
 use crate::contexts::Contexts;
-use crate::sim::{Snapshot, cluster_id};
+use crate::sim::{Server, Snapshot, cluster_id};
 
 /// How long it may take until all is as wanted, when nothing goes wrong any more. Ten times the longest wait between two
 /// tries that the engine has for what was refused.
@@ -32,6 +32,9 @@ const SETTLED_WITHIN: Duration = Duration::from_secs(120);
 
 /// How long what is left over may take to be cleared away.
 const TIDIED_WITHIN: Duration = Duration::from_secs(600);
+
+/// How long rights may be there after they were taken away, when clusters are reached: some of the longest waits between two tries.
+const WITHDRAWN_WITHIN: Duration = Duration::from_secs(1800);
 
 /// How long a converged fleet is watched for what it should not do.
 const QUIET: Duration = Duration::from_secs(1200);
@@ -92,6 +95,7 @@ pub fn run_through(
     told: &mut dyn FnMut(Told<'_>),
 ) -> Result<Summary, Violation> {
     let mut run = Run::new(api, scenario, program, told);
+    run.begin()?;
     run.trouble()?;
     run.peace()?;
     run.converge()?;
@@ -107,21 +111,35 @@ impl<'a> Run<'a> {
         program: &'a dyn Program,
         told: &'a mut dyn FnMut(Told<'_>),
     ) -> Self {
-        let mut world = World::new(scenario, program);
+        let world = World::new(scenario, program);
         let mut judge = Judge::new();
         for number in 1..=scenario.clusters {
             let cluster = world.cluster(number);
             cluster.server(meddling::furnish);
-            cluster.set_faults(scenario.faults);
             let there: Vec<Object> = cluster.server(|server| server.objects().collect());
             there.into_iter().for_each(|object| judge.meddled.note_stranger(&cluster_id(number), object.uid));
         }
-        world.store().set_faults(scenario.store_faults);
-        for skew in &scenario.workers {
-            world.start_worker(*skew);
-        }
         let began = world.now();
         Self { scenario, api, world, judge, began, steps: 0, snapshots: Vec::new(), asking: Vec::new(), told }
+    }
+
+    /// Registers the cluster that has two names under its first one, and lets workers begin.
+    fn begin(&mut self) -> Result<(), Violation> {
+        if let Some(number) = self.scenario.twin {
+            let (id, uid) = (cluster_id(number), self.world.cluster(number).server(|server| server.uid()));
+            let registering =
+                self.person(None, move |person| async move { person.register(&id, &uid).await });
+            self.wait_for(&[registering])?;
+        }
+        for number in 1..=self.scenario.clusters {
+            self.world.cluster(number).set_faults(self.scenario.faults);
+        }
+        self.world.store().set_faults(self.scenario.store_faults);
+        for skew in &self.scenario.workers {
+            self.world.start_worker(*skew);
+        }
+        self.began = self.world.now();
+        Ok(())
     }
 
     fn violation(&self, invariant: &'static str, details: String) -> Violation {
@@ -214,16 +232,25 @@ impl<'a> Run<'a> {
     }
 
     fn meddle(&mut self, cluster: usize, meddling: Meddling, number: u64) {
-        let touched = self.world.cluster(cluster).server(|server| meddling::meddle(server, meddling, number));
+        self.meddle_by(cluster, |server| meddling::meddle(server, meddling, number));
+    }
+
+    fn meddle_by(&mut self, cluster: usize, meddle: impl FnOnce(&mut Server) -> Option<Touched>) {
+        let touched = self.world.cluster(cluster).server(meddle);
         let (id, now) = (cluster_id(cluster), self.world.now());
         touched.into_iter().for_each(|touched| self.judge.meddled.note_touched(&id, touched, now));
     }
 
-    /// Repeats the deletions of accounts of the scenario, after the last wishes are done.
-    fn delete_accounts(&mut self) {
+    /// Replaces once more what credentials are bound to, as in the scenario, after the last wishes are done.
+    fn replace_again(&mut self) {
         for (_, act) in &self.scenario.acts {
-            if let Act::Meddle { cluster, meddling: Meddling::DeleteAccount, number } = *act {
-                self.meddle(cluster, Meddling::DeleteAccount, number);
+            if let Act::Meddle {
+                cluster,
+                meddling: meddling @ (Meddling::DeleteAccount | Meddling::ReplaceAuthority),
+                number,
+            } = *act
+            {
+                self.meddle(cluster, meddling, number);
             }
         }
     }
@@ -265,14 +292,49 @@ impl<'a> Run<'a> {
         self.go_on_until(self.world.now() + SETTLED_WITHIN)?;
         self.clear_the_way(true);
         let scenario = self.scenario;
+        if let Some(revocation) = &scenario.revocation {
+            self.revoke(revocation)?;
+        }
         let insist = |(index, wish): (usize, &Wish)| {
             let (context, wish) = (index + 1, *wish);
             self.person(None, move |person| async move { person.insist(context, wish).await })
         };
         let asking: Vec<ProcessId> = scenario.last_wishes.iter().enumerate().map(insist).collect();
         self.wait_for(&asking)?;
-        self.delete_accounts();
+        self.replace_again();
         Ok(())
+    }
+
+    /// Rights are given, people on clusters do what they can to keep them, and they are taken away.
+    fn revoke(&mut self, revocation: &Revocation) -> Result<(), Violation> {
+        self.ask_all(revocation.variants.iter().map(|(before, _)| Wish::Apply(*before)))?;
+        self.go_on_until(self.world.now() + SETTLED_WITHIN)?;
+        for (cluster, meddling, number) in &revocation.deeds {
+            self.meddle_by(*cluster, |server| meddling::meddle_with_binding(server, *meddling, *number));
+        }
+        self.refuse(&revocation.refused);
+        self.ask_all(revocation.variants.iter().map(|(_, then)| Wish::Withdraw(*then)))?;
+        self.go_on_until(self.world.now() + WITHDRAWN_WITHIN)?;
+        if let Some(right) = judge::find_right(&self.world, &self.judge) {
+            return Err(self.violation("a revocation takes effect whatever is written on objects", right));
+        }
+        self.refuse(&[]);
+        self.clear_the_way(true);
+        Ok(())
+    }
+
+    /// Asks for something of each app context, and waits until it is heard.
+    fn ask_all(&mut self, wishes: impl Iterator<Item = Wish>) -> Result<(), Violation> {
+        let asking: Vec<_> = (1..).zip(wishes).map(|(context, wish)| self.ask(context, wish, None)).collect();
+        self.wait_for(&asking)
+    }
+
+    /// All clusters refuse to make or change what is of these kinds, and of no others.
+    fn refuse(&mut self, kinds: &[RefusedKind]) {
+        for number in 1..=self.scenario.clusters {
+            let kinds = kinds.iter().map(|refused| refused.kind().into());
+            self.world.cluster(number).server(|server| server.set_refused(kinds));
+        }
     }
 
     /// What people put in our way they take back. What a cluster has again that lost its last writes is no longer what
@@ -283,10 +345,16 @@ impl<'a> Run<'a> {
             let names = names(&self.judge, &id);
             let recorded = judge::recorded(&self.world, &id);
             let judge = &self.judge;
-            let known = self.world.known_contexts();
+            let (known, proofs) = (self.world.known_contexts(), self.world.proofs(&id));
             let has_lost = judge.meddled.lost(&id).is_some();
             self.world.cluster(number).server(|server| {
-                meddling::tidy_up(server, &names);
+                // What is ours by its UID is mended, whatever was written on it.
+                let is_ours = |object: &Object| {
+                    let record = recorded.get(&object.key).and_then(|record| record.uid.as_ref());
+                    let is_proved = proofs.as_ref().is_some_and(|key| key.proves(&object.key, &object.body));
+                    is_proved || record == Some(&object.uid)
+                };
+                meddling::tidy_up(server, &names, is_ours);
                 if is_settled {
                     let is_made = |uid: &Arc<str>| judge.has_made(&id, uid);
                     // Nobody looks for what was removed, or kept, before it came back.

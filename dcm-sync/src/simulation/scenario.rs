@@ -52,6 +52,47 @@ pub struct Scenario {
     pub acts: Vec<(Duration, Act)>,
     /// What is wanted of each app context in the end, when nothing goes wrong any more.
     pub last_wishes: Vec<Wish>,
+    /// The number of the cluster that has a second name, [`twin_id`](super::twin_id): none where each has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub twin: Option<usize>,
+    /// Before the end, rights are taken away: none where they are not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revocation: Option<Revocation>,
+}
+
+/// Rights are taken away from a user, while people on clusters do what they can against it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Revocation {
+    /// What is wanted of each app context before, and with the withdrawal.
+    pub variants: Vec<(Variant, Variant)>,
+    /// What is done before to bindings: on which cluster, what, and a number that decides which one it hits.
+    pub deeds: Vec<(usize, Meddling, u64)>,
+    /// Kinds of which all clusters refuse what is to be made or changed.
+    pub refused: Vec<RefusedKind>,
+}
+
+/// A kind of which an admission webhook refuses each creation and update.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RefusedKind {
+    /// ResourceQuota.
+    ResourceQuota,
+    /// Role.
+    Role,
+    /// ServiceAccount.
+    ServiceAccount,
+}
+
+impl RefusedKind {
+    /// The name of the kind.
+    #[must_use]
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::ResourceQuota => "ResourceQuota",
+            Self::Role => "Role",
+            Self::ServiceAccount => "ServiceAccount",
+        }
+    }
 }
 
 /// Something that happens to the world.
@@ -139,7 +180,7 @@ pub enum Act {
     },
 }
 
-/// What people do on clusters who don't know of us.
+/// What people do on clusters: those that don't know of us, and those that forge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", rename_all_fields = "camelCase")]
 pub enum Meddling {
@@ -159,10 +200,18 @@ pub enum Meddling {
     Hold,
     /// Lets go what they hold back.
     LetGo,
+    /// Writes other marks on one of our objects: a later generation, the marks of another one, another app context.
+    ForgeMarks,
+    /// Puts something of their own into one of our namespaces, with the marks of one of our objects, their proof included.
+    CopyMarks,
+    /// Changes what one of our objects says, under the name of our field manager.
+    EditAsUs,
     /// Makes a request for a certificate of their own under the name of one of ours, or puts it in the place of ours.
     ForgeRequest,
     /// Deletes a ServiceAccount of ours.
     DeleteAccount,
+    /// Replaces what signs client certificates, or tokens, and what the API server trusts: it accepts nothing that was issued before.
+    ReplaceAuthority,
 }
 
 /// Draws a scenario. Each seed has some kinds of trouble and not others, so that each is met alone, too.
@@ -197,12 +246,17 @@ impl Scenario {
             store_faults: draw.store_faults(),
             acts,
             last_wishes,
+            twin: None,
+            revocation: None,
         };
         let_err(seed, &mut scenario.faults);
         let_vary(seed, &mut scenario);
         let_plan(seed, &mut scenario);
         let_forge(seed, &mut scenario);
         let_replace_accounts(seed, &mut scenario);
+        let_replace_authorities(seed, &mut scenario);
+        let_have_twins(seed, &mut scenario);
+        let_revoke(seed, &mut scenario);
         scenario
     }
 
@@ -235,6 +289,8 @@ impl Scenario {
             store_faults: draw.store_faults(),
             acts,
             last_wishes: (0..contexts).map(|_| draw.last_wish()).collect(),
+            twin: None,
+            revocation: None,
         }
     }
 }
@@ -290,6 +346,13 @@ fn let_forge(seed: u64, scenario: &mut Scenario) {
     if draw.one_in(3) {
         scenario.meddle(&draw, Meddling::ForgeRequest, 8);
     }
+    for (meddling, times_max) in
+        [(Meddling::ForgeMarks, 8), (Meddling::CopyMarks, 4), (Meddling::EditAsUs, 6)]
+    {
+        if draw.one_in(4) {
+            scenario.meddle(&draw, meddling, times_max);
+        }
+    }
 }
 
 /// In some scenarios people delete all ServiceAccounts of a namespace, as by `kubectl delete serviceaccounts --all`.
@@ -298,6 +361,57 @@ fn let_replace_accounts(seed: u64, scenario: &mut Scenario) {
     if draw.one_in(3) {
         scenario.meddle(&draw, Meddling::DeleteAccount, 6);
     }
+}
+
+/// In some scenarios administrators of clusters replace authorities.
+fn let_replace_authorities(seed: u64, scenario: &mut Scenario) {
+    let draw = Draw { random: Seeded::named(seed, "authorities"), restless: false };
+    if draw.one_in(3) {
+        scenario.meddle(&draw, Meddling::ReplaceAuthority, 4);
+    }
+}
+
+/// In some scenarios a cluster has two names.
+fn let_have_twins(seed: u64, scenario: &mut Scenario) {
+    let draw = Draw { random: Seeded::named(seed, "twins"), restless: false };
+    if !draw.one_in(4) {
+        return;
+    }
+    scenario.twin = Some(draw.count(1, u64::try_from(scenario.clusters).unwrap_or(1)));
+    for (_, act) in &mut scenario.acts {
+        if let Act::Wish { wish: Wish::Apply(variant) | Wish::ApplyAsPlanned(variant), .. } = act
+            && draw.one_in(2)
+        {
+            *variant = variant.with_twin();
+        }
+    }
+}
+
+/// In some scenarios rights are taken away, against what people on clusters do.
+fn let_revoke(seed: u64, scenario: &mut Scenario) {
+    let draw = Draw { random: Seeded::named(seed, "revocations"), restless: false };
+    if !draw.one_in(3) {
+        return;
+    }
+    let clusters = u64::try_from(scenario.clusters).unwrap_or(1);
+    let deeds = [
+        Meddling::Hold,
+        Meddling::ForgeMarks,
+        Meddling::EditAsUs,
+        Meddling::Edit,
+        Meddling::Unmark,
+        Meddling::Delete,
+    ];
+    let count = u64::try_from(deeds.len()).unwrap_or(1);
+    let deed = |_| {
+        let deed = deeds.get(usize::try_from(draw.below(count)).unwrap_or(0)).copied();
+        (draw.count(1, clusters), deed.unwrap_or(Meddling::Hold), draw.random_number())
+    };
+    let variants = (0..scenario.contexts).map(|_| (draw.variant(), draw.variant())).collect();
+    let deeds = (0..draw.count(0, 6)).map(deed).collect();
+    let refused = [RefusedKind::ResourceQuota, RefusedKind::Role, RefusedKind::ServiceAccount];
+    let refused = refused.into_iter().filter(|_| draw.one_in(3)).collect();
+    scenario.revocation = Some(Revocation { variants, deeds, refused });
 }
 
 impl Scenario {

@@ -39,6 +39,8 @@ pub enum Wish {
     Resume,
     /// What is known of it is dropped, as soon as it is gone.
     Forget,
+    /// It is to be there, in this variant, and [`REVOKED`] is to lose all rights at once.
+    Withdraw(Variant),
 }
 
 /// One of many desired states of an app context, with what is done about others: a number says all of it.
@@ -54,7 +56,7 @@ impl Wish {
     pub fn variant(self) -> Option<Variant> {
         match self {
             Self::Apply(variant) | Self::ApplyAsPlanned(variant) => Some(variant),
-            Self::Remove { .. } | Self::Stop | Self::Resume | Self::Forget => None,
+            Self::Remove { .. } | Self::Stop | Self::Resume | Self::Forget | Self::Withdraw(_) => None,
         }
     }
 }
@@ -87,7 +89,7 @@ pub(super) const THEIRS: &str = "1";
 pub(super) const COMMON: &str = "common";
 
 /// How many kinds of objects a variant has or has not.
-const PARTS: u64 = 6;
+const PARTS: u64 = 7;
 
 /// How many desired states there are under each set of policies: [`Variant`]s that differ by a multiple of it are of the
 /// same state.
@@ -95,6 +97,27 @@ pub const STATES: u64 = 64;
 
 /// How many sets of policies there are.
 pub(super) const POLICIES: u64 = 16;
+
+/// Beside its state and its policies, a variant has a place on the twin, too, where its number has this added.
+const TWIN: u64 = STATES * POLICIES;
+
+/// Added to the number of a variant: no binding names [`REVOKED`] any more.
+const WITHDRAWN: u64 = 2 * TWIN;
+
+/// The user that loses its rights.
+pub const REVOKED: &str = "holder-1";
+
+/// The name that it has from then on.
+const RENEWED: &str = "holder-2";
+
+/// The second name of a cluster ([`Scenario::twin`](super::Scenario::twin)).
+///
+/// # Panics
+/// Never: the name follows the rule.
+#[must_use]
+pub fn twin_id() -> ClusterId {
+    ClusterId::new("sim", "twin").unwrap_or_else(|error| unreachable!("{error}"))
+}
 
 /// What is done about others: what the number of a variant says beside the state.
 #[derive(Debug, Clone, Copy)]
@@ -120,6 +143,26 @@ impl Policies {
 }
 
 impl Variant {
+    /// The same, and in place of one of the clusters under its second name, too.
+    #[must_use]
+    pub fn with_twin(self) -> Self {
+        if self.has_twin() { self } else { Self(self.0 + TWIN) }
+    }
+
+    fn has_twin(self) -> bool {
+        self.0 / TWIN % 2 == 1
+    }
+
+    /// The same, without any right of [`REVOKED`].
+    #[must_use]
+    pub fn withdrawn(self) -> Self {
+        if self.is_withdrawn() { self } else { Self(self.0 + WITHDRAWN) }
+    }
+
+    fn is_withdrawn(self) -> bool {
+        self.0 / WITHDRAWN % 2 == 1
+    }
+
     /// The desired state that it is of an app context, over some of so many clusters.
     #[must_use]
     pub fn of(self, context: usize, clusters: usize) -> AppContext {
@@ -134,6 +177,9 @@ impl Variant {
                 let bundle = if random.below(3) > 0 { &one } else { &other };
                 placements.insert(cluster_id(number), bundle.clone());
             }
+        }
+        if self.has_twin() {
+            placements.insert(twin_id(), other);
         }
         AppContext {
             id: context_id(context),
@@ -168,6 +214,9 @@ impl Variant {
         }
         if has(4) && context == 1 {
             steps.push(adopted(random.below(2), policies.existing));
+        }
+        if has(6) {
+            steps.push(object(2, binding(&name, self.is_withdrawn(), random.below(2))));
         }
         steps.push(certificate(context, random.below(SERIALS)));
         if has(5) {
@@ -212,6 +261,18 @@ fn role(namespace: &str, name: &str, form: u64) -> Value {
         "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": verbs}]})
 }
 
+/// Binds the user that may lose its rights, alone or with another one.
+fn binding(namespace: &str, is_withdrawn: bool, form: u64) -> Value {
+    let group = "rbac.authorization.k8s.io";
+    let holder = if is_withdrawn { RENEWED } else { REVOKED };
+    let users = &[holder, "other"][..=usize::try_from(form).unwrap_or(0)];
+    let subjects: Vec<Value> =
+        users.iter().map(|name| json!({"kind": "User", "name": name, "apiGroup": group})).collect();
+    json!({"apiVersion": format!("{group}/v1"), "kind": "RoleBinding",
+        "metadata": {"name": "holder", "namespace": namespace},
+        "roleRef": {"apiGroup": group, "kind": "Role", "name": "reader"}, "subjects": subjects})
+}
+
 /// What the names of the app contexts' ClusterRoles end with.
 pub(super) const CLUSTER_ROLES: &str = "-nodes";
 
@@ -250,6 +311,9 @@ pub(super) fn request_names() -> Vec<String> {
     contexts.flat_map(|context| (0..SERIALS).map(move |serial| request_name(context, serial))).collect()
 }
 
+/// How long credentials are good: longer than a simulation, and than the clocks of workers are apart.
+const LIFETIME_SECONDS: i32 = 24 * 3600;
+
 fn certificate(context: usize, serial: u64) -> Step {
     let text = STANDARD.encode(format!("a request of context {context}"));
     let certificate = CertificateRequest {
@@ -257,7 +321,7 @@ fn certificate(context: usize, serial: u64) -> Step {
         csr_pem: format!("-----BEGIN CERTIFICATE REQUEST-----\n{text}\n-----END CERTIFICATE REQUEST-----\n")
             .into(),
         signer: "kubernetes.io/kube-apiserver-client".into(),
-        lifetime_seconds: Some(3600),
+        lifetime_seconds: Some(LIFETIME_SECONDS),
     };
     let name = format!("developer/{serial}").into();
     step(3, Action::Request { name, request: Request::Certificate(certificate) })
@@ -268,7 +332,7 @@ fn token(namespace: &str, serial: u64) -> Step {
         namespace: namespace.into(),
         service_account: "ci".into(),
         // So that one request is told from the other.
-        lifetime_seconds: i64::try_from(3600 + serial).ok(),
+        lifetime_seconds: i64::try_from(serial).ok().map(|serial| i64::from(LIFETIME_SECONDS) + serial),
     };
     step(3, Action::Request { name: format!("ci/{serial}").into(), request: Request::Token(token) })
 }

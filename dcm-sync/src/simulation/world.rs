@@ -1,5 +1,6 @@
 //! A simulated world: clusters, a store, and the processes in it.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,7 +9,8 @@ use dcm_core::app_context::AppContext;
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::clock::{Clock, Random};
-use dcm_core::port::cluster::Clusters;
+use dcm_core::port::cluster::{Clusters, Object};
+use dcm_core::port::proof::{ClusterProofKey, ProofKey};
 use dcm_core::port::store::{Prefix, Store};
 use dcm_core::status::Intent;
 use futures::FutureExt as _;
@@ -22,6 +24,8 @@ use super::fate::{Death, Fate, Gate, OwnClusters};
 use super::scenario::Scenario;
 use super::store::{SimStore, StoreFaults, StoreSettings};
 use super::time::{Skew, VirtualClock};
+use super::wish::twin_id;
+use crate::proofs;
 use crate::record::{self, Root, path};
 use crate::sim::{FakeSigner, Faults, Fleet, Link, Seeded, SimCluster, cluster_id};
 use crate::tap::Tapped;
@@ -83,6 +87,7 @@ pub struct World<'a> {
     random: Seeded,
     alarms: BTreeMap<(Timestamp, u64), Alarm>,
     alarms_count: u64,
+    proofs: OnceCell<ProofKey>,
 }
 
 /// Something that the world does later.
@@ -107,8 +112,12 @@ impl<'a> World<'a> {
             .clusters(scenario.clusters)
             .seed(scenario.seed)
             .latency(scenario.latency)
-            .signers(|_| Some(Arc::new(FakeSigner)))
+            .signers(|_| Some(Arc::new(FakeSigner::default())))
             .witness(Arc::new(events.clone()));
+        let fleet = match scenario.twin {
+            Some(number) => fleet.alias(twin_id(), cluster_id(number)),
+            None => fleet,
+        };
         let settings = StoreSettings { atomic_batches: scenario.atomic_batches, latency: scenario.latency };
         let store = SimStore::new(port, settings, scenario.seed);
         store.set_witness(Arc::new(events.clone()));
@@ -126,6 +135,7 @@ impl<'a> World<'a> {
             random: Seeded::named(scenario.seed, "world"),
             alarms: BTreeMap::new(),
             alarms_count: 0,
+            proofs: OnceCell::new(),
         }
     }
 
@@ -139,6 +149,39 @@ impl<'a> World<'a> {
     #[must_use]
     pub fn store(&self) -> &SimStore {
         &self.store
+    }
+
+    /// What proves that marks on objects of a cluster are ours; none before a worker has made the key.
+    #[must_use]
+    pub fn proofs(&self, cluster: &ClusterId) -> Option<ClusterProofKey> {
+        let uid = self.fleet.cluster(cluster)?.server(|server| server.uid());
+        self.proof_key().map(|key| key.on(&uid))
+    }
+
+    fn proof_key(&self) -> Option<ProofKey> {
+        let made = || {
+            let documents = self.store.documents(&Prefix::everything());
+            let entry = documents.into_iter().find(|entry| entry.path == path::proofs())?;
+            proofs::read(&entry).ok()
+        };
+        // It stays as it is made.
+        if self.proofs.get().is_none()
+            && let Some(key) = made()
+        {
+            // Nobody else sets it.
+            let _ = self.proofs.set(key);
+        }
+        self.proofs.get().cloned()
+    }
+
+    /// The objects of a cluster; only marks with their proof count.
+    #[must_use]
+    pub fn objects(&self, cluster: &ClusterId) -> Vec<Object> {
+        let proofs = self.proofs(cluster);
+        let Some(cluster) = self.fleet.cluster(cluster) else { return Vec::new() };
+        let mut objects: Vec<Object> = cluster.server(|server| server.objects().collect());
+        objects.iter_mut().for_each(|object| object.disclaim_unproved(proofs.as_ref()));
+        objects
     }
 
     /// The clusters.

@@ -8,11 +8,13 @@ use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::{
     self, Access, Call, Cluster, ClusterUid, Clusters, Contents, Deletion, IssuedToken, Kinds, Object,
-    Precondition, Selection, ServerInfo, Stamped,
+    Origin, PageToken, Precondition, Selection, ServerInfo, Stamped,
 };
+use dcm_core::port::proof::ClusterProofKey;
 use dcm_core::port::store::{
     self, BatchError, Capabilities, Entry, Page, PageRequest, Path, Prefix, Store, Version, Write,
 };
+use dcm_core::port::trial::{ClientCredential, Trial};
 use serde_json::Value;
 
 use super::{ClusterChange, Crossing, Tap};
@@ -89,8 +91,9 @@ impl<T: Tap> Cluster for Tapped<Arc<dyn Cluster>, T> {
         call: &Call,
         kind: &GroupVersionKind,
         namespace: Option<&str>,
-    ) -> Result<Vec<Object>, cluster::Error> {
-        self.tap.pass(Crossing::Read, self.port.list(call, kind, namespace)).await
+        page: Option<&PageToken>,
+    ) -> Result<cluster::Page, cluster::Error> {
+        self.tap.pass(Crossing::Read, self.port.list(call, kind, namespace, page)).await
     }
 
     async fn rehearse(
@@ -126,8 +129,9 @@ impl<T: Tap> Cluster for Tapped<Arc<dyn Cluster>, T> {
         kind: &GroupVersionKind,
         key: &ObjectKey,
         observed: &Precondition,
+        origin: Origin,
     ) -> Result<Object, cluster::Error> {
-        let happens = self.port.release(call, kind, key, observed);
+        let happens = self.port.release(call, kind, key, observed, origin);
         self.tap.pass(Crossing::Change(call, ClusterChange::Release(kind, key)), happens).await
     }
 
@@ -166,8 +170,21 @@ impl<T: Tap> Cluster for Tapped<Arc<dyn Cluster>, T> {
         self.tap.pass(Crossing::Change(call, ClusterChange::IssueToken(request)), happens).await
     }
 
-    async fn contents(&self, call: &Call, namespace: &str) -> Result<Contents, cluster::Error> {
-        self.tap.pass(Crossing::Read, self.port.contents(call, namespace)).await
+    async fn try_credential(
+        &self,
+        call: &Call,
+        credential: &ClientCredential,
+    ) -> Result<Trial, cluster::Error> {
+        self.tap.pass(Crossing::Read, self.port.try_credential(call, credential)).await
+    }
+
+    async fn contents(
+        &self,
+        call: &Call,
+        namespace: &str,
+        proofs: Option<&ClusterProofKey>,
+    ) -> Result<Contents, cluster::Error> {
+        self.tap.pass(Crossing::Read, self.port.contents(call, namespace, proofs)).await
     }
 
     async fn review(&self, call: &Call, accesses: &[Access]) -> Result<Vec<bool>, cluster::Error> {

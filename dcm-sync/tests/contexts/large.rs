@@ -153,8 +153,8 @@ async fn the_most_objects_that_are_taken_for_a_cluster_come_to_their_end_and_one
     assert_eq!(status.lanes[&cluster_id(1)].objects.len(), largest + 1);
     let lane = Path::new(format!("lanes/{}/{}", id(), cluster_id(1))).unwrap();
     let bytes = world.store.get(&lane).await.unwrap().unwrap().document.as_str().len();
-    // What is left is what causes may take, and about one object.
-    assert!(bytes > DOCUMENT_BYTES_MAX * 9 / 10, "{largest} objects have {bytes} bytes");
+    // What is left is what causes may take, and digests of what a server keeps otherwise than it was sent, which none has here.
+    assert!(bytes > DOCUMENT_BYTES_MAX * 3 / 4, "{largest} objects have {bytes} bytes");
     engine.shutdown().await;
 }
 

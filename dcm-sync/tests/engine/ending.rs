@@ -280,7 +280,9 @@ async fn stored(world: &World) -> Vec<String> {
     let entries = world.store.list_all(&Prefix::everything()).await.unwrap();
     let paths = entries.into_iter().map(|entry| entry.path.to_string());
     let stays = |path: &String| {
-        ["forgotten", "identities/", "shards/", "workers/"].iter().any(|room| path.starts_with(room))
+        ["forgotten", "identities/", "proofs", "shards/", "workers/"]
+            .iter()
+            .any(|room| path.starts_with(room))
     };
     paths.filter(|path| !stays(path)).collect()
 }

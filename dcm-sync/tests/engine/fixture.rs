@@ -13,6 +13,7 @@ use dcm_core::port::clock::{Clock, Random};
 use dcm_core::port::cluster::{Access, ClusterUid, Clusters, LABEL_OWNER};
 use dcm_core::port::store::{Entry, Path, Prefix, Store, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
+use dcm_core::port::trial::PrivateKeys;
 use dcm_core::status::{ContextStatus, Progress};
 use dcm_store::memory::MemoryStore;
 use dcm_sync::engine::{Acquire, Engine, Event, Options, What};
@@ -111,6 +112,14 @@ impl World {
         let builder = Engine::builder(store, clusters).options(options);
         let (engine, run) = builder.build(self.clock.clone(), &self.random);
         (engine, tokio::spawn(run))
+    }
+
+    /// An engine that finds private keys here.
+    pub fn engine_with_keys(&self, keys: Arc<dyn PrivateKeys>) -> Engine {
+        let builder = Engine::builder(self.store.clone(), self.fleet.clone()).private_keys(keys);
+        let (engine, run) = builder.build(self.clock.clone(), &self.random);
+        tokio::spawn(run);
+        engine
     }
 
     pub fn writes(&self) -> u64 {

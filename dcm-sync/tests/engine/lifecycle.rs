@@ -53,7 +53,9 @@ async fn a_context_is_brought_about_and_removed_without_a_rest() {
     let left = world.store.list_all(&Prefix::everything()).await.unwrap();
     let left: Vec<String> = left.into_iter().map(|entry| entry.path.to_string()).collect();
     let stays = |path: &String| {
-        ["forgotten", "identities/", "shards/", "workers/"].iter().any(|room| path.starts_with(room))
+        ["forgotten", "identities/", "proofs", "shards/", "workers/"]
+            .iter()
+            .any(|room| path.starts_with(room))
     };
     assert!(left.iter().all(stays), "{left:?}");
 }

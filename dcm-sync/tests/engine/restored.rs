@@ -7,7 +7,7 @@ use dcm_core::app_context::{Generation, Step};
 use dcm_core::manifest::Manifest;
 use dcm_core::port::cluster::Marks;
 use dcm_core::port::store::Entry;
-use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
+use dcm_core::port::synchronizer::{Condition, Removal, Synchronizer as _};
 use dcm_core::status::{ContextStatus, Progress, Reason};
 use dcm_sync::engine::Engine;
 use dcm_sync::sim::cluster_id;
@@ -79,7 +79,7 @@ async fn a_store_that_is_three_changes_behind_changes_nothing_and_tells_each_dif
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_is_behind_neither_removes_nor_changes_however_often_it_is_asked() {
+async fn a_store_that_is_behind_changes_nothing_however_often_it_is_asked() {
     let (world, owned) = three_changes_behind().await;
     let before = world.writes();
     let engine = world.engine();
@@ -90,9 +90,64 @@ async fn a_store_that_is_behind_neither_removes_nor_changes_however_often_it_is_
         engine.contexts().apply(&context(changed, [1])).await.unwrap();
         halted(&engine).await;
     }
-    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
-    halted(&engine).await;
     assert_eq!((world.writes(), world.owned(1)), (before, owned));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_removal_that_a_person_asks_for_goes_beyond_all_that_was_seen() {
+    let (world, _) = three_changes_behind().await;
+    let engine = world.engine();
+    halted(&engine).await;
+    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!(world.owned(1), Vec::<String>::new());
+}
+
+/// Bindings of three roles: of the old copy, of both, and of the lost changes.
+#[tokio::test(start_paused = true)]
+async fn a_revocation_takes_rights_away_where_the_store_is_behind_and_gives_none() {
+    let world = World::new(1);
+    let engine = world.engine();
+    let with = |bindings: &[(&str, &str)]| {
+        let bindings = bindings.iter().map(|(role, user)| apply(1, binding_body(role, user)));
+        context(steps().into_iter().chain(bindings).collect(), [1])
+    };
+    engine.contexts().apply(&with(&[("reader", "ann:1"), ("writer", "bob:1")])).await.unwrap();
+    done(&engine, &context_id()).await;
+    tidied(&engine).await;
+    let copy = world.copy().await;
+    // Bob is revoked, and Ann may do more: of that the old copy knows nothing.
+    let lost = with(&[("reader", "ann:1"), ("writer", "bob:2"), ("watcher", "ann:1")]);
+    engine.contexts().apply(&lost).await.unwrap();
+    done(&engine, &context_id()).await;
+    engine.shutdown().await;
+    let world = world.restored(&copy).await;
+    let engine = world.engine();
+    halted(&engine).await;
+    let bound = |world: &World| -> Vec<String> {
+        let owned = world.owned(1).into_iter().filter(|object| object.starts_with("RoleBinding"));
+        owned.map(|object| object.rsplit('/').next().unwrap().to_owned()).collect()
+    };
+    assert_eq!(bound(&world), ["reader", "watcher", "writer"]);
+    let (objects, before) = (world.owned(1).len(), world.writes());
+    let revoked = with(&[("reader", "ann:2"), ("writer", "bob:1")]);
+    engine.contexts().apply_on(&revoked, &Condition::Withdraw).await.unwrap();
+    until_so(|| bound(&world).is_empty()).await;
+    let status = halted(&engine).await;
+    tokio::time::sleep(SOON).await;
+    assert_eq!((world.owned(1).len(), world.writes()), (objects - 3, before + 3), "{status:#?}");
+    // Once a person has said that the store is right, they are made as it wants them.
+    engine.contexts().reconcile(&context_id()).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!(bound(&world), ["reader", "writer"]);
+}
+
+fn binding_body(role: &str, user: &str) -> serde_json::Value {
+    let group = "rbac.authorization.k8s.io";
+    json!({"apiVersion": format!("{group}/v1"), "kind": "RoleBinding",
+        "metadata": {"name": role, "namespace": "team"},
+        "roleRef": {"apiGroup": group, "kind": "Role", "name": role},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": user}]})
 }
 
 #[tokio::test(start_paused = true)]

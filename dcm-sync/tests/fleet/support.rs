@@ -27,6 +27,9 @@ use serde_json::{Value, json};
 
 use crate::wire::{Requests, Writes};
 
+/// Longer than any test by far.
+const NEVER: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+
 /// Longer than anything takes: a bound on liveness, not on speed.
 const SOON: Duration = Duration::from_secs(3600);
 
@@ -59,7 +62,7 @@ impl World {
         let fleet = Fleet::builder(Arc::new(clock.clone()))
             .clusters(clusters)
             .latency(LATENCY)
-            .signers(|_| Some(Arc::new(FakeSigner)))
+            .signers(|_| Some(Arc::new(FakeSigner::default())))
             .build();
         let executor = Executor::new(clock.clone(), 1);
         Self {
@@ -93,9 +96,9 @@ impl World {
         ProcessId(self.processes)
     }
 
-    /// Starts a worker with the default options.
+    /// Starts a worker with the default options, but that it tries no credentials again: that begins at a random time.
     pub fn start_worker(&mut self) -> Worker {
-        self.start_worker_with(Options::default())
+        self.start_worker_with(Options { trial_interval: NEVER, ..Options::default() })
     }
 
     pub fn start_worker_with(&mut self, options: Options) -> Worker {

@@ -4,7 +4,7 @@
 use dcm_sync::simulation::{Scenario, engine, run};
 
 /// What a scenario is called, and what it is.
-const SCENARIOS: [(&str, &str); 23] = [
+const SCENARIOS: [(&str, &str); 24] = [
     (
         "a lane was removed while it asked for a certificate",
         include_str!("scenarios/removed-while-asking.json"),
@@ -93,6 +93,10 @@ const SCENARIOS: [(&str, &str); 23] = [
     (
         "an account that was asked for a token was no longer held against its plan",
         include_str!("scenarios/changed-after-a-token.json"),
+    ),
+    (
+        "a worker was read after its session was reported to have ended",
+        include_str!("scenarios/read-after-its-end.json"),
     ),
 ];
 

@@ -14,8 +14,8 @@ const HTTP: &[&str] =
     &["hyper", "hyper-*", "reqwest", "http", "http-body", "h2", "tower-http", "ureq", "isahc"];
 const KUBERNETES_CLIENTS: &[&str] = &["kube", "kube-*"];
 const GRPC: &[&str] = &["tonic", "tonic-*"];
-/// `sha2` is no part of this list, and the one exception there is: records and marks on objects name their content by
-/// its SHA-256. A digest keeps no secret and checks no identity.
+/// `sha2` and `hmac` are no part of this list, and the exceptions that there are: records and marks on objects name their
+/// content by its SHA-256, and marks are proved by an HMAC. Neither keeps a secret from anybody.
 const CRYPTOGRAPHY: &[&str] = &[
     "ring",
     "aws-lc-*",
@@ -45,7 +45,6 @@ const CRYPTOGRAPHY: &[&str] = &[
     "chacha20*",
     "aead",
     "cipher",
-    "hmac",
     "hkdf",
     "pbkdf2",
     "argon2",
@@ -95,9 +94,9 @@ fn the_core_without_features_pulls_in_no_cryptography_and_no_model_of_logical_cl
 
 #[test]
 fn the_engine_pulls_in_no_cryptography_and_no_model_of_logical_clouds() {
-    // The one feature that is there to issue real certificates in simulations.
-    let sets = feature_sets("dcm-sync").into_iter().filter(|set| set.feature.as_deref() != Some("sim-pki"));
-    for set in sets {
+    // The features that issue real certificates: in simulations, and to try them at a cluster under test.
+    let issues = |feature: Option<&str>| matches!(feature, Some("sim-pki" | "contract"));
+    for set in feature_sets("dcm-sync").into_iter().filter(|set| !issues(set.feature.as_deref())) {
         // And the one that is there to tell the schemas of what is written.
         let model = if set.feature.as_deref() == Some("schema") { MODEL } else { LOGICAL_CLOUDS };
         assert_free_of(&set.arguments(), &[CRYPTOGRAPHY, model, HTTP, GRPC, KUBERNETES_CLIENTS, DATABASES]);
@@ -117,8 +116,7 @@ fn a_store_in_memory_pulls_in_no_database_runtime_or_cryptography() {
 #[test]
 fn who_asks_is_found_out_without_a_web_framework_and_with_one_provider_of_cryptography() {
     // The crate for tokens would bring another one with any of its features.
-    let others =
-        &["aws-lc-*", "openssl", "openssl-sys", "native-tls", "rsa", "p256", "p384", "ed25519-*", "hmac"];
+    let others = &["aws-lc-*", "openssl", "openssl-sys", "native-tls", "rsa", "p256", "p384", "ed25519-*"];
     assert_free_of(&["--package", "dcm-identity"], &[others, &["axum", "axum-*"], KUBERNETES_CLIENTS]);
 }
 

@@ -16,10 +16,10 @@ const STANDARD_INPUT: &str = "-";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The server: https://HOST[:PORT], or http:// for a loopback address.
+    /// The server: https://HOST[:PORT], http:// for a loopback address, or unix:PATH for a Unix socket.
     #[arg(value_name = "URL")]
     url: ServerUrl,
-    /// What it is called from then on. Default: its host and port.
+    /// What it is called from then on. Default: its address, with _ for each slash.
     #[arg(long, value_name = "NAME")]
     name: Option<ContextName>,
     /// The authorities that its certificate may be of, as PEM. Default: those of the system.
@@ -89,7 +89,7 @@ fn lasting(file: &Path) -> anyhow::Result<PathBuf> {
     absolute(file).with_context(|| format!("{} can't be found", file.display()))
 }
 
-/// The name of a context for a server: its host and port.
+/// The name of a context for a server: its address.
 fn named_by(url: &ServerUrl) -> anyhow::Result<ContextName> {
     let host = url.as_str().split("://").last().unwrap_or_default().replace('/', "_");
     host.parse().map_err(|rule| anyhow::anyhow!("say --name: {rule}"))

@@ -17,7 +17,10 @@ use crate::session::Session;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Shows objects that carry our marks and belong to no app context that the store knows. Changes nothing.
+    /// Shows objects that carry our marks and belong to no app context that the store knows. Changes none of them.
+    ///
+    /// Where the engine may not list all kinds in the whole cluster, as with the least role, it binds the ClusterRole
+    /// dcm:namespace to itself in the namespaces that it looks into.
     ///
     /// Another installation that works under the same owner's name has its own store: what it made is shown here, too. All
     /// clusters are asked at once. One that can't be, and what one does not show, is named on standard error; then

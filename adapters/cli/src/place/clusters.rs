@@ -40,6 +40,9 @@ pub(crate) struct Shown {
     pub(crate) namespace: Option<Namespace>,
     /// All work on it is paused.
     pub(crate) stopped: bool,
+    /// Its endpoint is not accepted.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) moved: bool,
     pub(crate) created: Change,
     pub(crate) changed: Change,
 }
@@ -221,11 +224,11 @@ async fn listed_there(clusters: &Remote<'_>) -> Result<All, Error> {
 
 impl Shown {
     fn of(cluster: RegisteredCluster, stopped: &BTreeSet<ClusterId>) -> Self {
-        let RegisteredCluster { registration, created, changed, .. } = cluster;
+        let RegisteredCluster { registration, created, changed, is_moved: moved, .. } = cluster;
         let server = Admin::read(&registration.kubeconfig).ok().map(|admin| admin.server().to_owned());
         let Registration { id, labels, namespace, .. } = registration;
         let stopped = stopped.contains(&id);
-        Self { cluster: id, server, labels, namespace, stopped, created, changed }
+        Self { cluster: id, server, labels, namespace, stopped, moved, created, changed }
     }
 
     /// None for a name that no cluster has.
@@ -234,7 +237,7 @@ impl Shown {
         let cluster =
             ClusterId { provider: provider.clone(), cluster: ClusterName::new(metadata.name).ok()? };
         let dcm_client::ClusterSpec { server, labels, namespace, .. } = spec;
-        let dcm_client::ClusterStatus { stopped, created, changed, .. } = status;
-        Some(Self { cluster, server, labels, namespace, stopped, created, changed })
+        let dcm_client::ClusterStatus { stopped, moved, created, changed, .. } = status;
+        Some(Self { cluster, server, labels, namespace, stopped, moved, created, changed })
     }
 }

@@ -284,7 +284,9 @@ async fn a_revocation_reaches_bindings_whose_drift_is_only_reported_and_is_pendi
     let ann = Person::new(&environment, &installation, "reporting", "ann", "ann", &[]);
     let cluster = &installation.clusters()[0];
     let earlier = ann.identity(cluster);
-    let names = kubectl(cluster, &["get", "rolebindings", "-n", "reporting", "-o", "name"]);
+    // Those of the cloud, without the engine's own.
+    let ours = ["-n", "reporting", "-l", "dcm.internal/owner", "-o", "name"];
+    let names = kubectl(cluster, &[&["get", "rolebindings"], &ours[..]].concat());
     let bind = || {
         let subject = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": earlier});
         let patch = json!({"subjects": [subject]}).to_string();
@@ -347,10 +349,14 @@ async fn who_has_a_file_with_earlier_authorities_is_told_and_gets_the_new_ones_b
 
     // A rotation begins with both authorities, the old and the new one.
     let both = STANDARD.encode(one.certificate_authority() + &other.certificate_authority());
-    let mut kubeconfig: Value = serde_saphyr::from_str(&one.admin_kubeconfig(Route::Direct)).unwrap();
+    let kubeconfig = installation.confined.kubeconfig(one, &installation.identity, Route::Direct);
+    let mut kubeconfig: Value = serde_saphyr::from_str(&kubeconfig).unwrap();
     kubeconfig["clusters"][0]["cluster"]["certificate-authority-data"] = both.clone().into();
     let file = installation.person.write("rotated", &kubeconfig.to_string());
     installation.person.run(["cluster", "update", &registered(one), "--kubeconfig", text(&file)]).done();
+    // No user is given another authority before it is accepted.
+    assert!(outdated("ann").is_null());
+    installation.person.run(["cluster", "accept", &registered(one)]).done();
     assert_eq!(outdated("ann"), json!([registered(one)]));
     assert!(outdated("bot").is_null(), "nothing was given to this one");
     let shown = installation.person.run(["status", "authorities"]).done();

@@ -4,19 +4,20 @@
 
 use crate::common;
 
-use common::installation::{CLUSTERS, Installation, kubectl, registered, until};
+use common::confined::Confined;
+use common::installation::{Installation, kubectl, registered, until};
 use common::leftovers::{document, lost, namespaces, orphaned, owned};
 use dcm_testenv::{Cluster, Environment, Route};
 use serde_json::{Value, json};
 
-/// The only cluster of clouds that are on one. A test that cuts one off takes another, as the proxies are shared.
+/// How many clusters the tests share that look at their own clouds alone.
+const CLUSTERS: usize = 2;
+
+/// The only cluster of clouds that are on one.
 const FIRST: usize = 0;
 
 /// The cluster that comes in its place.
 const OTHER: usize = 1;
-
-/// The cluster that is cut off.
-const CUT_OFF: usize = 2;
 
 /// The document on one cluster alone.
 fn on_one(mut document: Value, place: usize) -> Value {
@@ -27,8 +28,7 @@ fn on_one(mut document: Value, place: usize) -> Value {
 
 /// From now on the name of a cluster leads to another server.
 fn replace(installation: &Installation<'_>, cluster: &Cluster, other: &Cluster) {
-    let identity = other.issue(&installation.identity, &["system:masters"]).unwrap();
-    let file = installation.person.write("other", &other.kubeconfig(&identity, Route::Direct));
+    let file = installation.kubeconfig(other, Route::Direct);
     let update = ["cluster", "update", &registered(cluster), "--unchecked", "--kubeconfig"];
     installation.person.run(update.iter().copied().chain([file.to_str().unwrap()])).done();
 }
@@ -63,7 +63,7 @@ async fn a_cluster_that_is_another_one_is_left_alone_until_it_is_accepted() {
     assert_eq!(installation.writes(&since), vec![Vec::<String>::new(); CLUSTERS]);
     let decisions = decided(&installation);
     let [(action, why)] = &decisions[..] else { panic!("{decisions:?}") };
-    assert!(action == "halt" && why.contains("is another one than before"), "{decisions:?}");
+    assert!(action == "halt" && why.contains("leads to another server"), "{decisions:?}");
 
     let checked = installation.person.run(["cluster", "check", &registered(first), "-o", "json"]);
     let told: Value = serde_json::from_str(&checked.out).unwrap();
@@ -89,8 +89,9 @@ async fn a_cluster_that_is_another_one_is_left_alone_until_it_is_accepted() {
 
 #[tokio::test]
 async fn what_a_lost_store_has_left_stays_without_our_marks_when_it_is_released_and_a_cloud_can_adopt_it() {
-    let environment = Environment::group("deciding", CLUSTERS).await.unwrap();
-    let installation = Installation::new(&environment, "given-back");
+    // Of its own: the engine gives itself rights in the namespaces of all orphans that it lists.
+    let environment = Environment::group("given-back", 1).await.unwrap();
+    let installation = Installation::confined(&environment, "given-back", Confined::Unguarded);
     let person = &installation.person;
     let first = &installation.clusters()[FIRST];
     let mut document = on_one(document(&installation, "given-back"), FIRST);
@@ -130,13 +131,13 @@ async fn what_a_lost_store_has_left_stays_without_our_marks_when_it_is_released_
 
 #[tokio::test]
 async fn a_cluster_is_removed_with_what_is_left_on_it_when_that_is_said_and_then_it_is_an_orphan() {
-    let environment = Environment::group("deciding", CLUSTERS).await.unwrap();
-    let route = |place| if place == CUT_OFF { Route::Proxy } else { Route::Direct };
-    let installation = Installation::by(&environment, "behind", route);
+    // Of its own: the orphans of the whole cluster are listed.
+    let environment = Environment::group("behind", 1).await.unwrap();
+    let installation = Installation::by(&environment, "behind", |_| Route::Proxy);
     let person = &installation.person;
-    let broken = &installation.clusters()[CUT_OFF];
+    let broken = &installation.clusters()[FIRST];
     let name = registered(broken);
-    installation.apply(&on_one(document(&installation, "behind"), CUT_OFF)).done();
+    installation.apply(&document(&installation, "behind")).done();
     broken.proxy().cut().await.unwrap();
     let removing = person.begin(&["terminate", "behind"], "");
     until("a first try that fails", async || {
@@ -159,8 +160,7 @@ async fn a_cluster_is_removed_with_what_is_left_on_it_when_that_is_said_and_then
     assert!(!person.run(["cluster", "list"]).done().contains(&name));
 
     broken.proxy().pass().await.unwrap();
-    let identity = broken.issue(&installation.identity, &["system:masters"]).unwrap();
-    let file = person.write("again", &broken.kubeconfig(&identity, Route::Direct));
+    let file = installation.kubeconfig(broken, Route::Direct);
     person.run(["cluster", "add", &name, "--kubeconfig", file.to_str().unwrap()]).done();
     let listed = person.run(["orphans", "list", &name, "-o", "json"]).done();
     let context = orphaned(&serde_json::from_str(&listed).unwrap(), broken, "behind");
@@ -179,8 +179,8 @@ async fn a_document_that_keeps_its_objects_leaves_them_at_the_end_and_not_what_i
     more["spec"]["permissions"].as_array_mut().unwrap().push(run);
     let rights = |cluster: &Cluster| -> Vec<Value> {
         let arguments = ["get", "roles,rolebindings", "-n", "keeping", "-o", "json", "--show-managed-fields"];
-        let listed: Value = serde_json::from_str(&kubectl(cluster, &arguments)).unwrap();
-        listed["items"].as_array().unwrap().clone()
+        let mut listed: Value = serde_json::from_str(&kubectl(cluster, &arguments)).unwrap();
+        listed["items"].take().as_array().unwrap().clone()
     };
     let kinds = |cluster: &Cluster| -> Vec<String> {
         let told = |one: &Value| {

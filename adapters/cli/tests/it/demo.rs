@@ -1,12 +1,10 @@
 //! The demonstration, from outside.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common;
-
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 
-use common::{User, code_of, interrupt};
+use crate::common::{User, code_of, interrupt};
 
 #[test]
 fn the_demonstration_ends_with_one_line_that_counts_all_clusters() {

@@ -1,16 +1,14 @@
 //! What a server is run with: settings, and manifests that a real API server takes.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use dcm_testenv::{Cluster, Environment};
 use serde_json::{Value, json};
 
-use common::installation::kubectl;
-use common::{User, fed, said};
+use crate::common::installation::kubectl;
+use crate::common::{User, fed, said};
 
 fn deploy() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy")

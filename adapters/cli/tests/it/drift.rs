@@ -1,10 +1,9 @@
 //! What others change or delete of a logical cloud, and what was there before it, on real API servers.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common;
-
-use common::installation::{Installation, Worker, kubectl, make, registered, until};
-use common::requests::Moment;
+use crate::common::confined::Confined;
+use crate::common::installation::{Installation, Worker, kubectl, make, registered, until};
+use crate::common::requests::Moment;
 use dcm_sync::engine::Options;
 use dcm_testenv::{Cluster, Environment};
 use serde_json::{Value, json};
@@ -13,6 +12,9 @@ use serde_json::{Value, json};
 const CLUSTERS: usize = 1;
 
 const PODS: &str = ".spec.hard.pods";
+
+/// A quota value that cannot appear by chance in a timestamp or an id.
+const HIDDEN_VALUE: &str = "1234567890";
 
 /// A cloud with a quota and a role, and what is done about others.
 fn spec(policies: &Value) -> Value {
@@ -151,7 +153,7 @@ async fn what_is_only_to_be_reported_stays_and_stands_in_the_status_and_the_plan
         json!({"Role": {"drift": "report"}, "ResourceQuota": {"reportOnly": [PODS.trim_start_matches('.')]}});
     let kept = Kept::new(&environment, "reported", &policies).await;
     let since = kept.installation.moment();
-    let edit = json!({"spec": {"hard": {"pods": "987654", "limits.cpu": "987654"}}});
+    let edit = json!({"spec": {"hard": {"pods": HIDDEN_VALUE, "limits.cpu": HIDDEN_VALUE}}});
     kept.edit("autoscaler", "resourcequota/compute", &edit);
     kept.delete("role/look");
     let told = until("drift of both", async || kept.drift("ResourceQuota").zip(kept.drift("Role"))).await;
@@ -162,14 +164,14 @@ async fn what_is_only_to_be_reported_stays_and_stands_in_the_status_and_the_plan
     })
     .await;
     assert_eq!(kept.kinds_of_writes(&since), ["patch resourcequotas compute"]);
-    assert_eq!(kept.part("resourcequota/compute", PODS).as_deref(), Some("987654"));
+    assert_eq!(kept.part("resourcequota/compute", PODS).as_deref(), Some(HIDDEN_VALUE));
     let document = kept.installation.document(kept.cloud, spec(&policies));
     let plan = kept.installation.person.run_with_input(&["plan", "-f", "-"], &document.to_string()).done();
     let reported = plan.lines().find(|line| line.contains("report  ")).unwrap();
     assert!(reported.contains("spec.hard.pods is held by autoscaler"), "{plan}");
     let tree = kept.installation.person.run(["status", kept.cloud]).done();
     assert!(tree.contains("drifted: spec.hard.pods is held by autoscaler"), "{tree}");
-    assert!(!tree.contains("987654"), "no values: {tree}");
+    assert!(!tree.contains(HIDDEN_VALUE), "no values: {tree}");
     kept.installation.apply(&document).done();
     back("the role that is applied again", || kept.part("role/look", ".metadata.name").is_some()).await;
     kept.end();
@@ -227,10 +229,10 @@ fn planned(installation: &Installation<'_>, document: &Value) -> (String, String
 async fn what_is_equal_is_adopted_what_is_not_is_named_and_overwritten_only_when_asked() {
     let environment = Environment::group("drift", CLUSTERS).await.unwrap();
     let cloud = "found";
-    let installation = Installation::new(&environment, cloud);
+    let installation = Installation::confined(&environment, cloud, Confined::Unguarded);
     let cluster = &installation.clusters()[0];
     let hard = || part(cluster, cloud, "resourcequota/compute", ".spec.hard");
-    found(cluster, cloud, &json!({"limits.cpu": "1", "pods": "987654", "secrets": "7"}));
+    found(cluster, cloud, &json!({"limits.cpu": "1", "pods": HIDDEN_VALUE, "secrets": "7"}));
     let document = |existing: &str| {
         let policies = json!({"Namespace": {"existing": "adopt"}, "ResourceQuota": {"existing": existing}});
         installation.document(cloud, spec(&policies))
@@ -239,7 +241,7 @@ async fn what_is_equal_is_adopted_what_is_not_is_named_and_overwritten_only_when
     let differs = "it was there before, and is not as desired: spec.hard.pods differs";
     assert_eq!(planned(&installation, &document("adopt-if-equal")), ("blocked".into(), differs.into()));
     let ran = installation.apply(&document("adopt-if-equal"));
-    assert!(ran.code != 0 && ran.err.contains(differs) && !ran.err.contains("987654"), "{ran:#?}");
+    assert!(ran.code != 0 && ran.err.contains(differs) && !ran.err.contains(HIDDEN_VALUE), "{ran:#?}");
     let taken = "it was there before and is overwritten: spec.hard.pods is held by a-person";
     assert_eq!(planned(&installation, &document("overwrite")), ("overwrite".into(), taken.into()));
     installation.apply(&document("overwrite")).done();

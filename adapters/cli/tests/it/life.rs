@@ -1,13 +1,11 @@
 //! The life of a logical cloud whose cluster never answers: everything ends in time, and with its code.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common;
-
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdout, Stdio};
 
-use common::{Ran, UNREACHABLE, User, code_of, interrupt};
+use crate::common::{Ran, UNREACHABLE, User, code_of, interrupt};
 
 const DOCUMENT: &str = "{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {name: c, description: first}, spec: {clusters: [{provider: p, cluster: c}]}}";
 

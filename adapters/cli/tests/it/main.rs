@@ -24,6 +24,7 @@ mod nothing_left;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod plan_hash;
+mod project_admins;
 mod quick_start;
 mod races;
 mod real_clusters;

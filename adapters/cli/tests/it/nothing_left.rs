@@ -5,8 +5,11 @@
 
 use crate::common;
 
+use common::confined::Confined;
 use common::installation::{CLUSTERS, Installation, kubectl, registered, timeout};
-use common::inventory::{assert_same, everything, everything_at_rest, traces, with_any_version_of};
+use common::inventory::{
+    assert_same, everything, everything_at_rest, objects_of, traces, with_any_version_of,
+};
 use common::somebody;
 use dcm_testenv::{Cluster, Environment};
 use serde_json::{Value, json};
@@ -81,7 +84,7 @@ async fn ours(cluster: &Cluster, cloud: &str) -> Vec<String> {
 }
 
 async fn namespace(cluster: &Cluster, name: &str) -> Option<Value> {
-    everything(cluster, None).await.remove(&place_of(name))
+    objects_of(cluster, "/api/v1", "namespaces", None).await.remove(&place_of(name))
 }
 
 /// Where a namespace is in an inventory.
@@ -93,7 +96,7 @@ fn place_of(namespace: &str) -> String {
 async fn terminate_leaves_nothing_in_any_resource_and_touches_nothing_that_was_there() {
     let _turn = TURN.lock().await;
     let environment = Environment::group("nothing_left", CLUSTERS).await.unwrap();
-    let installation = Installation::new(&environment, "vanishing");
+    let installation = Installation::confined(&environment, "vanishing", Confined::Privileged);
     for cluster in installation.clusters() {
         somebody::settle(cluster, "bystander").await;
     }
@@ -148,7 +151,7 @@ async fn a_namespace_that_was_there_is_refused_and_nothing_in_it_changes() {
 async fn an_adopted_namespace_is_used_and_given_back_as_it_was() {
     let _turn = TURN.lock().await;
     let environment = Environment::group("nothing_left", CLUSTERS).await.unwrap();
-    let installation = Installation::new(&environment, "adopted");
+    let installation = Installation::confined(&environment, "adopted", Confined::Unguarded);
     for cluster in installation.clusters() {
         somebody::settle(cluster, "adopted").await;
     }
@@ -179,7 +182,7 @@ async fn an_adopted_namespace_is_used_and_given_back_as_it_was() {
 async fn what_others_say_of_an_adopted_namespace_is_never_overwritten() {
     let _turn = TURN.lock().await;
     let environment = Environment::group("nothing_left", CLUSTERS).await.unwrap();
-    let installation = Installation::new(&environment, "contested");
+    let installation = Installation::confined(&environment, "contested", Confined::Unguarded);
     for cluster in installation.clusters() {
         somebody::settle(cluster, "contested").await;
     }
@@ -198,7 +201,7 @@ async fn what_others_say_of_an_adopted_namespace_is_never_overwritten() {
 async fn a_role_of_a_permissions_name_is_refused_in_an_adopted_namespace_and_stays() {
     let _turn = TURN.lock().await;
     let environment = Environment::group("nothing_left", CLUSTERS).await.unwrap();
-    let installation = Installation::new(&environment, "namesake");
+    let installation = Installation::confined(&environment, "namesake", Confined::Unguarded);
     for cluster in installation.clusters() {
         somebody::settle(cluster, "namesake").await;
     }

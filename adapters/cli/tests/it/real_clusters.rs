@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use common::confined::Confined;
 use common::installation::{timeout, until};
 use common::{OWNED_KINDS, User, said};
 use dcm_testenv::{Cluster, Environment, Route, Standalone};
@@ -20,15 +21,16 @@ struct Registered {
 }
 
 impl Registered {
-    async fn new() -> Self {
-        Self::of(User::new()).await
+    async fn new(name: &str) -> Self {
+        Self::of(User::new(), name).await
     }
 
-    async fn of(user: User) -> Self {
+    async fn of(user: User, name: &str) -> Self {
         let environment = Environment::group("real_clusters", CLUSTERS).await.unwrap();
         let registered = Self { user, environment };
         for cluster in registered.environment.clusters() {
-            let out = registered.add(cluster, &cluster.admin_kubeconfig(Route::Direct)).done();
+            let kubeconfig = Confined::Standard.kubeconfig(cluster, &format!("dcm-{name}"), Route::Direct);
+            let out = registered.add(cluster, &kubeconfig).done();
             assert!(out.contains(": ready\n") && out.contains("rights  complete"), "{out}");
         }
         registered
@@ -174,21 +176,21 @@ fn does_the_main_job(registered: &Registered, name: &str) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_main_job_with_a_file() {
-    does_the_main_job(&Registered::new().await, "shop");
+    does_the_main_job(&Registered::new("shop").await, "shop");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_main_job_with_etcd() {
     let etcd = Standalone::etcd().await.unwrap();
     let user = User::with([("DCM_STORE", format!("etcd://{}?timeout=60", etcd.address()))]);
-    does_the_main_job(&Registered::of(user).await, "shop-etcd");
+    does_the_main_job(&Registered::of(user, "shop-etcd").await, "shop-etcd");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_main_job_with_mongodb() {
     let mongodb = Standalone::mongodb().await.unwrap();
     let user = User::with([("DCM_STORE", format!("mongodb://{}?timeout=60", mongodb.address()))]);
-    does_the_main_job(&Registered::of(user).await, "shop-mongodb");
+    does_the_main_job(&Registered::of(user, "shop-mongodb").await, "shop-mongodb");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -198,7 +200,7 @@ async fn the_main_job_with_documents_in_mongodb_and_app_contexts_in_etcd() {
         ("DCM_STORE", format!("mongodb://{}?timeout=60", mongodb.address())),
         ("DCM_CONTEXTS_STORE", format!("etcd://{}?timeout=60", etcd.address())),
     ]);
-    does_the_main_job(&Registered::of(user).await, "shop-both");
+    does_the_main_job(&Registered::of(user, "shop-both").await, "shop-both");
 }
 
 /// Twice, the second time with nothing to change; what was there stays.
@@ -225,7 +227,7 @@ fn merges_into_a_persons_own_file(registered: &Registered, cloud: &str) {
 
 #[tokio::test]
 async fn rights_that_are_missing_are_printed_as_a_role_that_mends_it() {
-    let registered = Registered::new().await;
+    let registered = Registered::new("missing").await;
     let user = &registered.user;
     let cluster = &registered.environment.clusters()[0];
     // A cluster has one name.

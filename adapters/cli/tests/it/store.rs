@@ -1,15 +1,13 @@
 //! What operators do with a store itself, with real servers beneath it.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common;
-
 use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use common::installation::until;
-use common::{Ran, UNREACHABLE, User, code_of, interrupt};
+use crate::common::installation::until;
+use crate::common::{Ran, UNREACHABLE, User, code_of, interrupt};
 use dcm_store::Keyring;
 use dcm_store::transfer::LINE_BYTES_MAX;
 use dcm_testenv::Standalone;
@@ -488,6 +486,25 @@ fn a_store_that_is_not_there_is_neither_found_sound_nor_made() {
     user.run(["store", "import", "/dev/null"].iter().chain(&new)).ended_with(1);
     user.run(["store", "check"].iter().chain(&new)).done();
     assert!(!user.home().join("new.json").exists());
+}
+
+#[test]
+fn documents_that_were_written_before_a_store_has_keys_are_found() {
+    let user = User::new();
+    let store = ["--store", "sqlite:new.db", "--key-file", "new.json"];
+    let secret = r#"{"schema":1,"kubeconfig":{"$secret":"hunter2"}}"#;
+    let forged =
+        "{\"dcmStoreExport\":1}\n{\"path\":\"projects/p\",\"document\":{\"schema\":1}}\n{\"end\":1}\n";
+    user.run_with_input(&["store", "import", "-", store[0], store[1]], forged).done();
+    let file = Connection::open(user.home().join("new.db")).unwrap();
+    let insert = "INSERT INTO documents (path, version, document) VALUES ('clusters/p/a', 9, ?1)";
+    file.execute(insert, (secret,)).unwrap();
+    let ran = user.run(["store", "check"].iter().chain(&store));
+    assert_eq!(ran.code, 5, "{ran:#?}");
+    for path in ["clusters/p/a", "projects/p"] {
+        assert!(ran.out.contains(&format!("{path} has no MAC")), "{ran:#?}");
+    }
+    assert!(!user.home().join("new.json").exists() && !format!("{ran:?}").contains("hunter2"));
 }
 
 #[test]

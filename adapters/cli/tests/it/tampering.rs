@@ -2,54 +2,17 @@
 //! servers that are the real program.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common;
-
 use std::path::PathBuf;
 
-use common::installation::until;
-use common::server::begin;
-use common::{UNREACHABLE, User};
-use dcm_testenv::{Standalone, etcd_http};
-use mongodb::bson::{Document, doc};
+use crate::common::database::{Database, exported, forged};
+use crate::common::installation::until;
+use crate::common::server::begin;
+use crate::common::{UNREACHABLE, User};
+use dcm_testenv::Standalone;
 use serde_json::{Value, json};
 
 /// Listens somewhere, as a server must.
 const LISTEN: [&str; 2] = ["--listen", "127.0.0.1:0"];
-
-/// A database with what it takes to write to it, and no keys.
-enum Database {
-    Etcd(Standalone),
-    MongoDb(Standalone),
-}
-
-impl Database {
-    fn url(&self) -> String {
-        match self {
-            Self::Etcd(server) => format!("etcd://{}", server.address()),
-            Self::MongoDb(server) => format!("mongodb://{}", server.address()),
-        }
-    }
-
-    /// Puts a text in the place of a document.
-    async fn put(&self, path: &str, document: &str) {
-        match self {
-            Self::Etcd(server) => {
-                etcd_http::put(server, &format!("dcm/{path}"), document.as_bytes()).unwrap();
-            }
-            Self::MongoDb(_) => {
-                let client = mongodb::Client::with_uri_str(self.url()).await.unwrap();
-                let records = client.database("dcm").collection::<Document>("DCM");
-                let change = doc! {
-                    "$set": { "text": document },
-                    "$unset": { "document": "" },
-                    "$inc": { "version": 1_i64 },
-                    "$currentDate": { "changed": { "$type": "timestamp" } },
-                };
-                assert_eq!(records.update_one(doc! { "_id": path }, change).await.unwrap().modified_count, 1);
-            }
-        }
-    }
-}
 
 /// A user whose kubeconfig makes a file when it is used.
 struct Victim {
@@ -96,10 +59,7 @@ impl Victim {
 
     /// A document as it is kept, to the letter. No keys are needed for that.
     fn kept(&self, path: &str) -> String {
-        let all = self.user.run(["store", "export"]).done();
-        let beginning = format!("{{\"path\":\"{path}\",\"document\":");
-        let document = all.lines().find_map(|line| line.strip_prefix(&beginning)?.strip_suffix('}'));
-        document.unwrap().to_owned()
+        exported(&self.user.run(["store", "export"]).done(), path)
     }
 
     /// These documents can't be read, and all others can.
@@ -128,18 +88,8 @@ impl Victim {
     }
 }
 
-/// Another content, with and without the MAC that was there.
-fn forged(kept: &str, forge: impl FnOnce(&mut Value)) -> [String; 2] {
-    let mut value: Value = serde_json::from_str(kept).unwrap();
-    value.as_object_mut().unwrap().remove("$mac").unwrap();
-    forge(&mut value);
-    let stripped = value.to_string();
-    let mac = &kept[kept.rfind(",\"$mac\":").unwrap()..];
-    [stripped.strip_suffix('}').unwrap().to_owned() + mac, stripped]
-}
-
 async fn attacked(database: Database) {
-    let victim = Victim::of(User::with([("DCM_STORE", format!("{}?timeout=60", database.url()))]));
+    let victim = Victim::of(User::with([("DCM_STORE", database.url())]));
     victim.finds(&[]);
     let [one, two] = ["clusters/p/one", "clusters/p/two"];
     let (kept_one, kept_two) = (victim.kept(one), victim.kept(two));

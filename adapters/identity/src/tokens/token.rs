@@ -1,8 +1,8 @@
 //! One static token: its text, and how it is made.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
+use data_encoding::HEXLOWER;
 use dcm_core::refusal::Refusals;
 use dcm_core::secret::Secret;
 use jiff::Timestamp;
@@ -50,9 +50,9 @@ pub struct Made {
 /// Names that a file of tokens does not take.
 pub fn make(new: New, random: &[u8; RANDOM_BYTES]) -> Result<Made, Refusals> {
     let (id, secret) = random.split_at(ID_BYTES);
-    let id = hexadecimal(id);
-    let token = Secret::new(format!("{PREFIX}{id}_{}", hexadecimal(secret)));
-    let hash = format!("{}{}", file::HASH_PREFIX, hexadecimal(&digest(token.expose())));
+    let id = HEXLOWER.encode(id);
+    let token = Secret::new(format!("{PREFIX}{id}_{}", HEXLOWER.encode(secret)));
+    let hash = format!("{}{}", file::HASH_PREFIX, HEXLOWER.encode(&digest(token.expose())));
     let New { name, user, groups, until } = new;
     let entry = Entry { name, id, user, groups, hash, until };
     entry.check()?;
@@ -80,22 +80,7 @@ pub(super) fn digest(token: &str) -> [u8; 32] {
 
 /// The digest in a text of 64 hexadecimal digits.
 pub(super) fn digest_of(text: &str) -> Option<[u8; 32]> {
-    let mut digest = [0; 32];
-    if !is_hexadecimal(text, digest.len()) {
-        return None;
-    }
-    for (index, byte) in digest.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(text.get(2 * index..2 * index + 2)?, 16).ok()?;
-    }
-    Some(digest)
-}
-
-fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a text can't fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    HEXLOWER.decode(text.as_bytes()).ok()?.try_into().ok()
 }
 
 #[cfg(test)]

@@ -2,8 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as the tests do")]
 #![cfg(unix)]
 
-use crate::common;
-
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -16,9 +14,9 @@ use jiff::{SignedDuration, Timestamp};
 use rcgen::{ExtendedKeyUsagePurpose, date_time_ymd};
 use rustls::version::{TLS12, TLS13};
 
-use common::TestClock;
-use common::authority::{Authority, Issued};
-use common::served::{Client, serve};
+use crate::common::TestClock;
+use crate::common::authority::{Authority, Issued};
+use crate::common::served::{Client, serve};
 
 /// A server, the authority of its clients, and one of the server itself.
 struct World {

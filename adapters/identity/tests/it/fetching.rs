@@ -2,8 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as the tests do")]
 #![cfg(unix)]
 
-use crate::common;
-
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -17,9 +15,9 @@ use rcgen::{KeyPair, PKCS_ED25519, PublicKeyData as _};
 use ring::signature::Ed25519KeyPair;
 use serde_json::{Value, json};
 
-use common::TestClock;
-use common::authority::Authority;
-use common::web::{Answer, Web, json as answer};
+use crate::common::TestClock;
+use crate::common::authority::Authority;
+use crate::common::web::{Answer, Web, json as answer};
 
 const DISCOVERY: &str = "/.well-known/openid-configuration";
 

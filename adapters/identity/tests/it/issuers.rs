@@ -18,7 +18,7 @@ use jiff::{SignedDuration, Timestamp};
 use ring::hmac;
 use serde_json::{Value, json};
 
-use common::TestClock;
+use crate::common::TestClock;
 
 const CLIENT: &str = "dcm";
 const USER: &str = "alice";

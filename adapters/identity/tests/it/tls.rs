@@ -2,8 +2,6 @@
 #![allow(clippy::unwrap_used, reason = "the helpers of tests may panic as the tests do")]
 #![cfg(unix)]
 
-use crate::common;
-
 use std::fs;
 use std::net::SocketAddr;
 use std::path::Path;
@@ -17,9 +15,9 @@ use rustls::version::{TLS12, TLS13};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use common::TestClock;
-use common::authority::{Authority, replace};
-use common::served::{Client, serve};
+use crate::common::TestClock;
+use crate::common::authority::{Authority, replace};
+use crate::common::served::{Client, serve};
 
 const SECOND: SignedDuration = SignedDuration::from_secs(1);
 

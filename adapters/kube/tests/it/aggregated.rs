@@ -2,11 +2,9 @@
 //! that makes it, so it has a server of its own.
 #![allow(clippy::unwrap_used, reason = "a test says where it failed")]
 
-use crate::common;
-
 use std::time::Duration;
 
-use common::*;
+use crate::common::*;
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::port::cluster::{Cluster, Error};
 use dcm_testenv::Environment;
@@ -21,7 +19,7 @@ async fn a_group_whose_server_is_down_is_told_and_hides_no_other_but_contents_ar
     let server = &environment.clusters()[0];
     let (cluster, call) = (administrator(server).await, call("aggregated"));
     namespace(&cluster, &call, "aggregated").await;
-    cluster.contents(&call, "aggregated").await.unwrap();
+    cluster.contents(&call, "aggregated", None).await.unwrap();
     let service = json!({"name": "nobody", "namespace": "default"});
     let spec = json!({
         "group": GROUP, "version": "v1", "groupPriorityMinimum": 100, "versionPriority": 100,
@@ -44,7 +42,7 @@ async fn a_group_whose_server_is_down_is_told_and_hides_no_other_but_contents_ar
     for (group, version, kind) in [("", "v1", "ConfigMap"), ("policy", "v1", "PodDisruptionBudget")] {
         assert!(found.known.contains(&GroupVersionKind::new(group, version, kind)), "{kind}");
     }
-    let error = cluster.contents(&call, "aggregated").await.unwrap_err();
+    let error = cluster.contents(&call, "aggregated", None).await.unwrap_err();
     assert!(
         matches!(&error, Error::Server { message, .. } if message.contains(GROUP)),
         "what may be in the namespace is not known: {error}"

@@ -1,24 +1,21 @@
 //! How connections are made: how many, and through what. No Kubernetes is needed for this, but for the first.
 #![allow(clippy::unwrap_used, reason = "a test says where it failed")]
 
-use crate::common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::common::answering::{answer, answering, going_on};
+use crate::common::*;
 use async_trait::async_trait;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use common::answering::{answer, answering, going_on};
-use common::*;
 use dcm_core::name::ClusterId;
-use dcm_core::port::cluster::{Cluster as _, Clusters as _, Error, WatchEvent};
+use dcm_core::port::cluster::{Cluster as _, Clusters as _, Error};
 use dcm_core::secret::Secret;
 use dcm_kube::kubeconfig::Allowed;
 use dcm_kube::{KubeCluster, KubeClusters, Kubeconfigs, Options, ProxyUrl};
 use dcm_testenv::effort::patience;
 use dcm_testenv::{Environment, Route};
-use futures::StreamExt as _;
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 
@@ -165,14 +162,19 @@ async fn no_connection_goes_to_a_denied_network_by_an_address_or_by_a_name() {
 }
 
 #[tokio::test]
-async fn a_page_of_a_list_may_be_longer_than_an_object() {
+async fn a_page_that_stays_too_large_however_few_objects_are_asked_for_is_an_error() {
     let filler = "x".repeat(17 * 1024 * 1024);
     let page = json!({"metadata": {"resourceVersion": "5"}, "items": [], "filler": filler}).to_string();
-    let (address, _seen) = answering(answer(200, &page)).await;
+    let (address, mut seen) = answering(answer(200, &page)).await;
     let cluster = connect(&plain(&format!("http://{address}"), ""), &insecure()).await;
     let call = call("c");
-    let mut watch = cluster.watch(&call, &selection(&call, &config_map())).await.unwrap();
-    assert!(matches!(watch.next().await, Some(Ok(WatchEvent::Listed(_)))));
+    let error = cluster.watch(&call, &selection(&call, &config_map())).await.err().unwrap();
+    let expected = "not supported: a list with one v1 ConfigMap of more than 16777216 bytes";
+    assert_eq!(error.to_string(), expected);
+    for limit in ["limit=500&", "limit=1&"] {
+        let asked = seen.recv().await.unwrap();
+        assert!(asked.line().contains(limit), "{}", asked.line());
+    }
 }
 
 #[tokio::test]

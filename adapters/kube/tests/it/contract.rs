@@ -1,14 +1,13 @@
 //! The contract of the port, on a real API server.
 #![allow(clippy::unwrap_used, reason = "a test says where it failed")]
 
-use crate::common;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
+use crate::common;
+use crate::common::administrator;
 use async_trait::async_trait;
-use common::administrator;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::clock::Clock;
 use dcm_sync::contract::{OTHER_MANAGER, Other, OtherError, Subject};

@@ -1,11 +1,9 @@
 //! What is said when a real API server goes away, hangs and comes back.
 #![allow(clippy::unwrap_used, reason = "a test says where it failed")]
 
-use crate::common;
-
 use std::time::Duration;
 
-use common::*;
+use crate::common::*;
 use dcm_core::port::cluster::{Call, Cluster as _, Error, Object, Watch, WatchEvent};
 use dcm_kube::{KubeCluster, Options};
 use dcm_testenv::effort::patience;

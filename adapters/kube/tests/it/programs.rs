@@ -1,15 +1,13 @@
 //! Users who log in by a program. No Kubernetes is needed for this.
 #![allow(clippy::unwrap_used, reason = "a test says where it failed")]
 
-use crate::common;
-
 use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::time::Duration;
 
-use common::answering::{answer, answering};
-use common::*;
+use crate::common::answering::{answer, answering};
+use crate::common::*;
 use dcm_core::port::cluster::{Cluster as _, Error};
 use dcm_core::secret::Secret;
 use dcm_kube::kubeconfig::{Allowed, Commands};

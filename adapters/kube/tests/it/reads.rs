@@ -1,14 +1,15 @@
 //! What is read from a real API server: kinds, watches, contents, rights, and what it says of itself.
 #![allow(clippy::unwrap_used, reason = "a test says where it failed")]
 
-use crate::common;
-
 use std::time::Duration;
 
-use common::*;
+use crate::common;
+use crate::common::*;
 use dcm_core::app_context::TokenRequest;
 use dcm_core::manifest::GroupVersionKind;
-use dcm_core::port::cluster::{Access, Call, Cluster, Error, Object, Precondition, Watch, WatchEvent};
+use dcm_core::port::cluster::{
+    Access, Call, Cluster, Error, Object, Origin, Precondition, Watch, WatchEvent,
+};
 use dcm_kube::Options;
 use dcm_testenv::effort::patience;
 use dcm_testenv::{AuditFilter, Cluster as Server, Environment, Route, Stage};
@@ -143,7 +144,7 @@ async fn a_watch_tells_what_there_is_and_then_what_changes() {
     let changed = cluster.update(&call, &changed, &observed(&first), false).await.unwrap();
     let second = cluster.create(&call, &data(&call, "watches", "second", &json!({}))).await.unwrap();
     cluster.delete(&call, &second.kind, &second.key, &observed(&second)).await.unwrap();
-    cluster.release(&call, &changed.kind, &changed.key, &observed(&changed)).await.unwrap();
+    cluster.release(&call, &changed.kind, &changed.key, &observed(&changed), Origin::Created).await.unwrap();
     match next(&mut watch).await {
         WatchEvent::Applied(object) => {
             assert_eq!(object.body["data"], json!({"a": "2"}));
@@ -170,40 +171,27 @@ async fn a_long_list_comes_in_pages() {
         assert!(made.iter().all(Result::is_ok));
     }
     let mut watch = cluster.watch(&call, &selection(&call, &config_map())).await.unwrap();
-    assert_eq!(listed(next(&mut watch).await).len(), 620);
+    let objects = dcm_core::port::listing::listed(&mut watch, &config_map(), Some).await.unwrap();
+    assert_eq!(objects.len(), 620);
     let pages = paths(server, "pages").into_iter().filter(|path| path.contains("limit=500")).count();
     assert_eq!(pages, 2);
 }
 
-/// A Deployment and a Service, and what the controllers of a whole Kubernetes make of them.
+/// A Deployment and a Service, and what the controllers of a whole Kubernetes make of the Deployment. Those of the environment make the
+/// endpoints of the Service.
 fn deployment_and_service(server: &Server) {
     let web =
         ["create", "-n", "contents", "deployment", "web", "--image=x", "-o", "jsonpath={.metadata.uid}"];
     let uid = kubectl(server, &web, "");
-    let service = [
-        "create",
-        "-n",
-        "contents",
-        "service",
-        "clusterip",
-        "web",
-        "--tcp=80",
-        "-o",
-        "jsonpath={.metadata.uid}",
-    ];
-    let service_uid = kubectl(server, &service, "");
-    let meta = |name: &str, owner: &str, owner_kind: &str, owner_uid: &str| {
-        json!({"name": name, "namespace": "contents", "ownerReferences": [
-            {"apiVersion": owner, "kind": owner_kind, "name": "web", "uid": owner_uid, "controller": true}]})
-    };
+    kubectl(server, &["create", "-n", "contents", "service", "clusterip", "web", "--tcp=80"], "");
+    let owner =
+        json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": uid, "controller": true});
     let template =
         json!({"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "x", "image": "x"}]}});
     for body in [
-        json!({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": meta("web-1", "apps/v1", "Deployment", &uid),
+        json!({"apiVersion": "apps/v1", "kind": "ReplicaSet",
+               "metadata": {"name": "web-1", "namespace": "contents", "ownerReferences": [owner]},
                "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": template}}),
-        json!({"apiVersion": "discovery.k8s.io/v1", "kind": "EndpointSlice", "addressType": "IPv4", "endpoints": [],
-               "metadata": meta("web-2", "v1", "Service", &service_uid)}),
-        json!({"apiVersion": "v1", "kind": "Endpoints", "metadata": {"name": "web", "namespace": "contents"}}),
         json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": "contents"},
                "involvedObject": {"namespace": "contents"}}),
     ] {
@@ -222,16 +210,16 @@ async fn contents_are_what_people_put_into_a_namespace() {
         Call { context: Some(dcm_core::name::ContextId::new("lc-2").unwrap()), ..call.clone() };
     cluster.create(&call, &data(&of_other_context, "contents", "other-context", &json!({}))).await.unwrap();
     deployment_and_service(server);
-    for kind in ["serviceaccounts", "configmaps/kube-root-ca.crt"] {
+    for kind in ["serviceaccounts", "configmaps/kube-root-ca.crt", "endpoints/web", "endpointslices"] {
         eventually(server, &["get", "-n", "contents", kind, "-o", "name", "--ignore-not-found"]).await;
     }
-    let contents = cluster.contents(&call, "contents").await.unwrap();
+    let contents = cluster.contents(&call, "contents", Some(&proofs())).await.unwrap();
     let sample: Vec<String> = contents.sample.iter().map(ToString::to_string).collect();
     let expected =
         ["ConfigMap contents/other-context", "Service contents/web", "Deployment.apps contents/web"];
     assert_eq!(sample, expected);
     assert_eq!(contents.count, 3);
-    assert_eq!(cluster.contents(&call, "no-such-namespace").await.unwrap().count, 0);
+    assert_eq!(cluster.contents(&call, "no-such-namespace", None).await.unwrap().count, 0);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -286,9 +274,9 @@ async fn what_may_not_be_listed_is_an_error_and_rights_can_be_asked_for() {
         }
     })
     .await;
-    let refused = cluster.contents(&call, "rights").await.unwrap_err();
+    let refused = cluster.contents(&call, "rights", None).await.unwrap_err();
     assert!(
-        matches!(&refused, Error::Forbidden { message } if message.contains("can't be listed")),
+        matches!(&refused, Error::Forbidden { message } if message.contains("in namespace rights is missing, and RoleBinding dcm:engine")),
         "{refused}"
     );
     let made = cluster.create(&call, &data(&call, "rights", "c", &json!({}))).await.unwrap();

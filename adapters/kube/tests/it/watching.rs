@@ -1,10 +1,8 @@
 //! What a watch does when the server ends it, forgets the past, or talks nonsense: on a scripted server.
 #![allow(clippy::unwrap_used, reason = "a test says where it failed")]
 
-use crate::common;
-
-use common::*;
-use dcm_core::port::cluster::{Cluster as _, Error, Watch, WatchEvent};
+use crate::common::*;
+use dcm_core::port::cluster::{Cluster as _, Error, Object, Watch, WatchEvent};
 use dcm_kube::kubeconfig::Allowed;
 use dcm_kube::{KubeCluster, Options};
 use dcm_testenv::effort::patience;
@@ -81,15 +79,15 @@ async fn watch(cluster: &KubeCluster) -> Watch {
     cluster.watch(&call, &selection(&call, &config_map())).await.unwrap()
 }
 
-/// What is told, in short: `=a,b` for a list, `+a` and `-a` for changes, `!` with an error, `.` for the end.
+/// What is told, in short: `~a,b` for a page of a list, `=a,b` for its last one, `^` where it begins anew, `+a` and `-a` for
+/// changes, `!` with an error, `.` for the end.
 async fn told(watch: &mut Watch, count: usize) -> String {
     let mut told = Vec::new();
     for _ in 0..count {
         told.push(match within(patience(), watch.next()).await {
-            Some(Ok(WatchEvent::Listed(objects))) => {
-                let names: Vec<String> = objects.iter().map(|object| object.key.name.to_string()).collect();
-                format!("={}", names.join(","))
-            }
+            Some(Ok(WatchEvent::Listing(objects))) => format!("~{}", names(&objects)),
+            Some(Ok(WatchEvent::Relisting)) => "^".to_owned(),
+            Some(Ok(WatchEvent::Listed(objects))) => format!("={}", names(&objects)),
             Some(Ok(WatchEvent::Applied(object))) => format!("+{}", object.key.name),
             Some(Ok(WatchEvent::Deleted(object))) => format!("-{}", object.key.name),
             Some(Err(error)) => format!("!{error}"),
@@ -97,6 +95,10 @@ async fn told(watch: &mut Watch, count: usize) -> String {
         });
     }
     told.join(" ")
+}
+
+fn names(objects: &[Object]) -> String {
+    objects.iter().map(|object| object.key.name.to_string()).collect::<Vec<_>>().join(",")
 }
 
 /// The resource versions that watches began at, and `list` for lists.
@@ -157,13 +159,28 @@ async fn what_can_not_be_read_is_listed_again_until_it_can() {
 }
 
 #[tokio::test]
-async fn a_list_in_pages_is_told_whole() {
+async fn a_list_is_told_page_by_page() {
     let (cluster, mut paths) =
         scripted(vec![(200, list(5, &["a"], "more/=")), (200, list(5, &["b"], "")), (200, bookmark(6))])
             .await;
-    assert_eq!(told(&mut watch(&cluster).await, 1).await, "=a,b");
+    assert_eq!(told(&mut watch(&cluster).await, 2).await, "~a =b");
     paths.recv().await.unwrap();
     assert!(paths.recv().await.unwrap().ends_with("&continue=more%2F%3D"));
+}
+
+#[tokio::test]
+async fn a_list_whose_next_page_is_not_kept_begins_anew() {
+    let gone = json!({"kind": "Status", "status": "Failure", "reason": "Expired", "code": 410}).to_string();
+    let (cluster, mut paths) = scripted(vec![
+        (200, list(5, &["a"], "more")),
+        (410, gone),
+        (200, list(9, &["b"], "more")),
+        (200, list(9, &["c"], "")),
+        (200, event("DELETED", "c", 13)),
+    ])
+    .await;
+    assert_eq!(told(&mut watch(&cluster).await, 5).await, "~a ^ ~b =c -c");
+    assert_eq!(begun(&mut paths), ["list", "list", "list", "list", "9"]);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 use crate::common;
 
 use common::*;
-use dcm_core::port::cluster::{Cluster as _, Deletion, Error, Precondition};
+use dcm_core::port::cluster::{Cluster as _, Deletion, Error, Origin, Precondition};
 use dcm_testenv::{AuditEvent, AuditFilter, Cluster as Server, Environment, Stage};
 use serde_json::json;
 
@@ -166,9 +166,10 @@ async fn a_released_object_is_nobodys_and_keeps_its_content() {
         }
         let live = cluster.get(&call, &made.kind, &made.key).await.unwrap().unwrap();
         let stale = Precondition { resource_version: "1".into(), ..observed(&live) };
-        let refused = cluster.release(&call, &made.kind, &made.key, &stale).await;
+        let refused = cluster.release(&call, &made.kind, &made.key, &stale, Origin::Created).await;
         assert!(matches!(refused, Err(Error::Conflict)), "{refused:?}");
-        let released = cluster.release(&call, &made.kind, &made.key, &observed(&live)).await.unwrap();
+        let released =
+            cluster.release(&call, &made.kind, &made.key, &observed(&live), Origin::Created).await.unwrap();
         assert!(!is_marked(&released));
         assert_eq!(released.marks, None);
         assert_eq!(released.body["data"], json!({"a": "1"}));
@@ -262,7 +263,8 @@ async fn a_released_object_can_be_taken_again_and_what_is_no_longer_said_goes() 
     namespace(&cluster, &call, "retaken").await;
     let said = |said: serde_json::Value| data(&call, "retaken", "c", &said);
     let made = cluster.create(&call, &said(json!({"a": "1", "b": "1", "c": "1"}))).await.unwrap();
-    let mut object = cluster.release(&call, &made.kind, &made.key, &observed(&made)).await.unwrap();
+    let mut object =
+        cluster.release(&call, &made.kind, &made.key, &observed(&made), Origin::Created).await.unwrap();
     for (wanted, expected) in [
         (json!({"a": "1", "b": "2"}), json!({"a": "1", "b": "2", "c": "1"})),
         (json!({"b": "3"}), json!({"b": "3", "c": "1"})),
@@ -292,7 +294,7 @@ async fn of_many_writes_based_on_one_state_one_happens() {
             let (cluster, call, wanted) = (&cluster, &call, said(wanted));
             async move { cluster.update(call, &wanted, state, true).await }
         });
-        let releases = (0..5).map(|_| cluster.release(&call, kind, key, state));
+        let releases = (0..5).map(|_| cluster.release(&call, kind, key, state, Origin::Created));
         let (writes, releases) =
             futures::future::join(futures::future::join_all(writes), futures::future::join_all(releases))
                 .await;

@@ -100,6 +100,8 @@ function credentials(rows) {
       { class: 'what' },
       h('span', {}, `${type} of ${user}`),
       issuance.notAfter ? h('span', {}, fullTime(issuance.notAfter, 'left')) : h('span', { class: 'faint' }, issuance.cause ? `${issuance.cause.reason}: ${issuance.cause.message}` : issuance.message),
+      issuance.isShortened && h('span', { class: 'faint' }, 'ends earlier than was asked for'),
+      issuance.state === 'issued' && !issuance.isTried && h('span', { class: 'faint' }, 'not tried at the cluster'),
       issuance.newer && h('span', { class: 'faint' }, `an earlier one; of the newest: ${issuance.newer}`),
     ),
   ))));

@@ -73,13 +73,13 @@ async function load(signal) {
   return registeredOf(providers, lists);
 }
 
-function row({ id, labels, server, description }) {
+function row({ id, labels, server, description, isMoved }) {
   return h(
     'tr',
     {},
     h('th', { scope: 'row' }, id, description && h('span', { class: 'faint' }, description)),
-    h('td', {}, server ?? 'not told'),
+    h('td', {}, server ?? 'not told', isMoved && h('span', { class: 'faint' }, 'Not accepted: the kubeconfig leads to another server, or trusts other authorities.')),
     h('td', { class: 'faint' }, labels || '–'),
-    h('td', {}, command(`dcm cluster check ${id}`)),
+    h('td', {}, command(`dcm cluster check ${id}`), isMoved && command(`dcm cluster accept ${id}`)),
   );
 }

@@ -55,7 +55,7 @@ export function against(cause, cluster, cloud) {
     case 'same-cluster': return [command('cluster', 'remove', cluster)];
     case 'store-behind': return [ofCloud(cloud, 'reconcile')];
     case 'paused': return [cloud.isStopped ? ofCloud(cloud, 'resume') : command('cluster', 'resume', cluster)];
-    case 'foreign': case 'field-conflict': case 'drifted': case 'invalid': case 'unknown-kind': case 'plan-stale':
+    case 'foreign': case 'field-conflict': case 'drifted': case 'tampered': case 'invalid': case 'unknown-kind': case 'plan-stale':
       return [`${ofCloud(cloud, 'get')} -o yaml > ${quoted(cloud.name)}.yaml`, `dcm plan -f ${quoted(cloud.name)}.yaml`];
     case 'namespace-gone': return [ofCloud(cloud, 'terminate'), ofCloud(cloud, 'status')];
     case 'has-contents': return [`${ofCloud(cloud, 'terminate')} --delete-contents`];

@@ -23,11 +23,11 @@ export function registeredOf(providers, lists) {
   return found;
 }
 
-function registered(provider, { metadata, spec }) {
+function registered(provider, { metadata, spec, status }) {
   const id = `${provider}/${metadata.name}`;
   const labels = Object.entries(spec.labels ?? {}).map(([key, value]) => `${key}=${value}`).join(', ');
   const text = [id, labels, spec.server ?? '', metadata.description ?? ''].join('\n').toLowerCase();
-  return { id, labels, text, server: spec.server, description: metadata.description };
+  return { id, labels, text, server: spec.server, description: metadata.description, isMoved: Boolean(status?.moved) };
 }
 
 /** How many there are, and what of them is not shown, in words. */

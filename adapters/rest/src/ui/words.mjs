@@ -45,12 +45,12 @@ export function relative(at, form, now) {
 /** Kinds of causes at which nothing happens by itself: somebody has to change something. */
 export const NEEDS_SOMEBODY = new Set([
   'denied', 'invalid', 'unknown-kind', 'foreign', 'field-conflict', 'namespace-gone', 'cluster-changed', 'store-behind',
-  'plan-stale', 'same-cluster', 'unauthorized',
+  'plan-stale', 'same-cluster', 'unauthorized', 'not-accepted',
 ]);
 
 /** Kinds of causes that pass by themselves, or that somebody has decided. */
 export const PASSES = new Set([
-  'waiting', 'retrying', 'unreachable', 'signer-silent', 'lapsed', 'has-contents', 'drifted', 'paused',
+  'waiting', 'retrying', 'unreachable', 'signer-silent', 'lapsed', 'has-contents', 'drifted', 'tampered', 'paused',
 ]);
 
 /** What comes behind the message of a cause. */

@@ -39,12 +39,13 @@ fn page() -> String {
 }
 
 /// Every verb: with one that is missing here the match does not compile.
-fn verbs() -> [Verb; 10] {
-    use Verb::{Approve, Connect, Contents, Create, Delete, Get, Release, Token, Update, Watch};
-    let all = [Connect, Watch, Get, Create, Update, Delete, Release, Approve, Token, Contents];
+fn verbs() -> [Verb; 11] {
+    use Verb::{Approve, Connect, Contents, Create, Delete, Get, Release, Token, Try, Update, Watch};
+    let all = [Connect, Watch, Get, Create, Update, Delete, Release, Approve, Token, Try, Contents];
     for verb in all {
         match verb {
-            Connect | Watch | Get | Create | Update | Delete | Release | Approve | Token | Contents => {}
+            Connect | Watch | Get | Create | Update | Delete | Release | Approve | Token | Try | Contents => {
+            }
         }
     }
     all
@@ -69,6 +70,7 @@ fn codes_told() -> BTreeSet<Code> {
         Error::TooManyRequests { retry_after: None },
         Error::Unsupported { what: text() },
         Error::Kubeconfig { reason: text() },
+        Error::Moved,
     ];
     let failures = (0..600).map(|code| Error::Server { code, message: text() });
     let failed = refusals.into_iter().chain(failures).map(|error| Code::of::<()>(&Err(error)));

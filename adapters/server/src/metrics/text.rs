@@ -73,6 +73,7 @@ impl Collector for Told {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         self.lanes(&mut encoder)?;
         self.clusters(&mut encoder)?;
+        self.objects(&mut encoder)?;
         self.requests(&mut encoder)?;
         self.stores(&mut encoder)?;
         self.answers(&mut encoder)?;
@@ -106,6 +107,27 @@ impl Told {
             ),
         ] {
             encoder.encode_descriptor(name, help, None, MetricType::Gauge)?.encode_gauge(&value)?;
+        }
+        Ok(())
+    }
+
+    /// What clusters told that is not kept.
+    fn objects(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
+        let metrics = &self.metrics;
+        for (name, help, value) in [
+            (
+                "objects_unproved",
+                "Objects that clusters told with our owner label and marks that nothing proves",
+                metrics.objects_unproved,
+            ),
+            (
+                "objects_unkept",
+                "Objects of unknown app contexts that clusters told and that were not kept",
+                metrics.objects_unkept,
+            ),
+        ] {
+            let mut counter = encoder.encode_descriptor(name, help, None, MetricType::Counter)?;
+            counter.encode_counter::<NoLabelSet, _, u64>(&value, None)?;
         }
         Ok(())
     }

@@ -1,10 +1,13 @@
 //! Looking for orphans: through all kinds of which there may be objects of ours.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::ContextId;
-use dcm_core::port::cluster::{self, Cluster, Kinds, Object, Selection, WatchEvent};
+use dcm_core::port::cluster::{self, Cluster, Kinds, Object, Selection};
+use dcm_core::port::listing::{list_all, listed};
 use dcm_core::service::OrphanError;
 use futures::stream::{self, StreamExt as _};
 
@@ -29,47 +32,116 @@ const LAST_KINDS: [(&str, &str); 3] = [("", "LimitRange"), ("", "ResourceQuota")
 /// from one client.
 const LISTS_AT_ONCE: usize = 8;
 
+/// Most objects with marks that are looked at on one cluster: whoever may write labels there can make as many as they like.
+const ORPHANS_MAX: usize = 50_000;
+
 impl Deployment {
-    /// Looks through all kinds, and gives what is found in the order in which it is cleared.
-    pub(super) async fn orphaned(&self, cluster: &dyn Cluster) -> Result<Found, OrphanError> {
+    /// Looks through all kinds, and gives what is found in the order in which it is cleared: of one app context, or of all.
+    pub(super) async fn orphaned(
+        &self,
+        cluster: &dyn Cluster,
+        only: Option<&ContextId>,
+    ) -> Result<Found, OrphanError> {
         let mut found = Found::default();
         let looked = self.kinds(cluster, &mut found.unseen).await?.into_iter();
-        let lists: Vec<_> =
-            looked.map(|kind| async move { (self.owned(cluster, &kind.kind).await, kind) }).collect();
+        let room = AtomicUsize::new(ORPHANS_MAX);
+        let keeping = &Keeping { only, room: &room };
+        let look = |kind: Looked| async move { (self.owned(cluster, &kind.kind, keeping).await, kind) };
+        let lists: Vec<_> = looked.map(look).collect();
         let mut lists = stream::iter(lists).buffered(LISTS_AT_ONCE);
-        let (mut known, mut taken) = (BTreeMap::new(), BTreeSet::new());
+        let (mut seen, mut unlisted) = (SeenBefore::default(), Vec::new());
+        let mut sees_namespaces = true;
         while let Some((listed, Looked { kind, is_told })) = lists.next().await {
             match listed {
-                // Some objects answer under two groups.
-                Ok(objects) => {
-                    let objects = objects.into_iter().filter(|object| taken.insert(object.uid.clone()));
-                    self.keep_orphans(objects, &mut known, &mut found.objects).await?;
+                Ok(Owned { marked, more }) => {
+                    self.keep_orphans(marked, &mut seen, &mut found.objects).await?;
+                    if more > 0 {
+                        found.unseen.push(format!("{kind}: and {more} more objects with our marks"));
+                    }
                 }
                 Err(cluster::Error::UnknownKind { .. }) => {}
+                // Of most kinds the least role gives none to list in the whole cluster.
+                Err(error @ cluster::Error::Forbidden { .. }) if is_told => unlisted.push((kind, error)),
                 // An API that another server behind the cluster's serves may be down for long.
                 Err(error) if is_told || matches!(error, cluster::Error::Forbidden { .. }) => {
+                    sees_namespaces &= !kind.is_namespace();
                     found.unseen.push(format!("{kind}: {error}"));
                 }
                 Err(error) => return Err(error.into()),
             }
         }
+        drop(lists);
+        if !sees_namespaces {
+            found.unseen.extend(unlisted.drain(..).map(|(kind, error)| format!("{kind}: {error}")));
+        }
+        let kinds: Vec<_> = unlisted.into_iter().map(|(kind, _)| kind).collect();
+        let inside = self.inside(cluster, &kinds, keeping, &mut seen, &mut found).await?;
+        let is_last = |(_, object): &(ContextId, Object)| {
+            LAST_KINDS.contains(&(&*object.kind.group, &*object.kind.kind))
+        };
+        let place = found.objects.iter().position(is_last).unwrap_or(found.objects.len());
+        found.objects.splice(place..place, inside);
         Ok(found)
+    }
+
+    /// Looks through the namespaces of orphans for kinds that may not be listed in the whole cluster. What is ours of such a kind is
+    /// in no other namespace, as each app context marks its own.
+    async fn inside(
+        &self,
+        cluster: &dyn Cluster,
+        kinds: &[GroupVersionKind],
+        keeping: &Keeping<'_>,
+        seen: &mut SeenBefore,
+        found: &mut Found,
+    ) -> Result<Vec<(ContextId, Object)>, OrphanError> {
+        let call = &self.call();
+        // What is in a namespace that is being deleted goes with it, and nobody is given rights there any more.
+        let stays = |object: &Object| object.kind.is_namespace() && object.deleting.is_none();
+        let namespaces = found.objects.iter().filter(|(_, object)| stays(object));
+        let namespaces: Vec<_> = namespaces.map(|(_, object)| object.key.name.clone()).collect();
+        let mut inside = Vec::new();
+        for namespace in namespaces.iter().filter(|_| !kinds.is_empty()) {
+            // It also gives us the right to list there.
+            if let Err(error) = cluster.contents(call, namespace, None).await {
+                found.unseen.push(format!("namespace {namespace}: {error}"));
+                continue;
+            }
+            let look = |kind| async move {
+                let keep = |object: Object| {
+                    let is_ours = object.marks.as_ref().is_some_and(|marks| marks.owner == call.owner);
+                    is_ours.then(|| keeping.keep(object))?.ok()?
+                };
+                (kind, list_all(cluster, call, kind, Some(namespace), keep).await)
+            };
+            let lists: Vec<_> = kinds.iter().map(look).collect();
+            let mut lists = stream::iter(lists).buffered(LISTS_AT_ONCE);
+            while let Some((kind, listed)) = lists.next().await {
+                match listed {
+                    Ok(marked) => self.keep_orphans(marked, seen, &mut inside).await?,
+                    Err(cluster::Error::UnknownKind { .. }) => {}
+                    Err(error) => found.unseen.push(format!("{kind} in {namespace}: {error}")),
+                }
+            }
+        }
+        Ok(inside)
     }
 
     /// Keeps those of app contexts that the store does not know.
     async fn keep_orphans(
         &self,
-        objects: impl Iterator<Item = Object>,
-        known: &mut BTreeMap<ContextId, bool>,
+        marked: Vec<(ContextId, Object)>,
+        seen: &mut SeenBefore,
         orphans: &mut Vec<(ContextId, Object)>,
     ) -> Result<(), OrphanError> {
-        for object in objects {
-            let Some(context) = context_of(&object) else { continue };
-            let is_known = match known.get(&context) {
+        for (context, object) in marked {
+            if !seen.objects.insert(object.uid.clone()) {
+                continue;
+            }
+            let is_known = match seen.contexts.get(&context) {
                 Some(is_known) => *is_known,
                 None => self.contexts().knows(&context).await?,
             };
-            known.insert(context.clone(), is_known);
+            seen.contexts.insert(context.clone(), is_known);
             if !is_known {
                 orphans.push((context, object));
             }
@@ -95,17 +167,50 @@ impl Deployment {
         Ok(in_order(told, unseen))
     }
 
+    /// The objects of a kind that we wrote or adopted, without what they contain, as far as there is room.
     async fn owned(
         &self,
         cluster: &dyn Cluster,
         kind: &GroupVersionKind,
-    ) -> Result<Vec<Object>, cluster::Error> {
+        keeping: &Keeping<'_>,
+    ) -> Result<Owned, cluster::Error> {
         let call = self.call();
         let selection = Selection { kind: kind.clone(), owner: call.owner.clone() };
-        match cluster.watch(&call, &selection).await?.next().await.transpose()? {
-            Some(WatchEvent::Listed(objects)) => Ok(objects),
-            Some(_) | None => Ok(Vec::new()),
-        }
+        let mut watch = cluster.watch(&call, &selection).await?;
+        let mut more = 0;
+        let keep = |object: Object| {
+            keeping.keep(object).unwrap_or_else(|Full| {
+                more += 1;
+                None
+            })
+        };
+        let marked = listed(&mut watch, kind, keep).await?;
+        Ok(Owned { marked, more })
+    }
+}
+
+/// What is kept of all that is looked at.
+struct Keeping<'a> {
+    /// Only what is of this app context; none: of all.
+    only: Option<&'a ContextId>,
+    /// For how many more objects there is room.
+    room: &'a AtomicUsize,
+}
+
+/// There is no room for an object.
+struct Full;
+
+impl Keeping<'_> {
+    /// An object with its app context, without what it contains; none where it is no concern of ours.
+    fn keep(&self, mut object: Object) -> Result<Option<(ContextId, Object)>, Full> {
+        let context = context_of(&object);
+        let Some(context) = context.filter(|context| self.only.is_none_or(|only| only == context)) else {
+            return Ok(None);
+        };
+        let take = |room: usize| room.checked_sub(1);
+        self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).map_err(|_| Full)?;
+        object.body = Arc::default();
+        Ok(Some((context, object)))
     }
 }
 
@@ -132,6 +237,22 @@ fn context_of(object: &Object) -> Option<ContextId> {
     let owners = object.body["metadata"]["ownerReferences"].as_array();
     let is_controlled = owners.into_iter().flatten().any(|owner| owner["controller"] == true);
     (marks.manifest.is_some() && !is_controlled).then(|| marks.context.clone())
+}
+
+/// What was looked at already.
+#[derive(Default)]
+struct SeenBefore {
+    /// UIDs: some objects answer under two groups.
+    objects: BTreeSet<Arc<str>>,
+    /// Whether the store knows an app context.
+    contexts: BTreeMap<ContextId, bool>,
+}
+
+/// What of a kind carries marks of ours.
+struct Owned {
+    marked: Vec<(ContextId, Object)>,
+    /// How many more there are, for which there was no room.
+    more: usize,
 }
 
 /// A kind that is looked through.

@@ -36,7 +36,7 @@ impl Deployment {
     /// [`OrphanError`].
     pub(crate) async fn orphans(&self, cluster: &ClusterId) -> Result<Orphans, OrphanError> {
         let reached = self.reach(cluster).await?;
-        let Found { objects, unseen } = self.orphaned(&*reached).await?;
+        let Found { objects, unseen } = self.orphaned(&*reached, None).await?;
         let orphans = objects.into_iter().map(|(context, object)| orphan(context, &object, None)).collect();
         Ok(Orphans { orphans, unseen })
     }
@@ -70,9 +70,9 @@ impl Deployment {
         disposal: Disposal,
     ) -> Result<Orphans, OrphanError> {
         let reached = self.reach(cluster).await?;
-        let Found { objects, unseen } = self.orphaned(&*reached).await?;
+        let Found { objects, unseen } = self.orphaned(&*reached, Some(context)).await?;
         let mut orphans = Vec::new();
-        for (found, object) in objects.into_iter().filter(|(found, _)| found == context) {
+        for (found, object) in objects {
             let cleared = self.clear(&*reached, &object, disposal).await;
             let failed = |source| OrphanError::Object { object: object.key.clone(), source };
             orphans.push(orphan(found, &object, Some(cleared.map_err(failed)?)));
@@ -88,13 +88,14 @@ impl Deployment {
     ) -> Result<Cleared, cluster::Error> {
         let call = self.call();
         let observed = dcm_core::plan::Sighting::of(object, None).precondition();
-        let was_there = object.marks.as_ref().is_some_and(|marks| marks.origin == Origin::Adopted);
+        let origin = object.marks.as_ref().map(|marks| marks.origin).unwrap_or_default();
         // Rights that nobody can take away any more are not to stay.
         let stays = (disposal == Disposal::Keep && !object.key.is_binding())
-            || was_there
-            || (object.kind.is_namespace() && cluster.contents(&call, &object.key.name).await?.count > 0);
+            || origin == Origin::Adopted
+            || (object.kind.is_namespace()
+                && cluster.contents(&call, &object.key.name, None).await?.count > 0);
         if stays {
-            cluster.release(&call, &object.kind, &object.key, &observed).await?;
+            cluster.release(&call, &object.kind, &object.key, &observed, origin).await?;
             return Ok(Cleared::Released);
         }
         match cluster.delete(&call, &object.kind, &object.key, &observed).await {

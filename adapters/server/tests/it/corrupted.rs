@@ -1,13 +1,11 @@
 //! One record that can't be read is an error that names it, and everything else goes on.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common;
-
 use std::error::Error as _;
 use std::sync::Arc;
 
-use common::kept::Kept;
-use common::{Ground, SOON, World, everything, spec};
+use crate::common::kept::Kept;
+use crate::common::{Ground, SOON, World, everything, spec};
 use dcm_core::controller::{ControllerDraft, ControllerGroup};
 use dcm_core::logical_cloud::{Draft, MetadataDraft};
 use dcm_core::name::{LogicalCloudName, UserName};

@@ -1,11 +1,9 @@
 //! What a worker's engine decides by itself is in the audit log, with why, and once.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common;
-
 use std::time::Duration;
 
-use common::{SOON, World, everything, spec};
+use crate::common::{SOON, World, everything, spec};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::LogicalCloudName;
 use dcm_core::port::audit::{Action, Decision, Outcome};
@@ -105,8 +103,7 @@ async fn a_halt_as_the_store_is_behind_is_kept_once() {
     served.world.done().await;
     let kind = GroupVersionKind::new("", "v1", "Namespace");
     let key = ObjectKey::of_kind(&kind, None, "c");
-    let newer = json!({"metadata": {"annotations": {"dcm.internal/generation": "9"}}});
-    served.cluster().server(|server| server.edit_as("person", &kind, &key, &newer).unwrap());
+    served.world.written_later(&kind, &key, 9).await;
     served.world.until_hindered(&cluster_id(1), Reason::StoreBehind).await;
     tokio::time::sleep(SOON).await;
     let halted = only(served.decided().await);

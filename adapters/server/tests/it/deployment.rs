@@ -1,12 +1,10 @@
 //! Opening, planning and serving.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common;
-
 use std::sync::Arc;
 
+use crate::common::{World, everything, kubeconfig, spec};
 use async_trait::async_trait;
-use common::{World, everything, kubeconfig, spec};
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::{Cluster, Clusters, Error as ClusterError};
 use dcm_core::secret::Secret;

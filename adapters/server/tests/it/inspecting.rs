@@ -1,15 +1,14 @@
 //! What is seen of a cluster, and why nothing is.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common;
-
 use std::sync::Arc;
 
-use common::{World, everything, spec};
+use crate::common::{World, everything, kubeconfig, spec};
 use dcm_core::logical_cloud::Level;
 use dcm_core::port::cluster::ClusterUid;
 use dcm_core::preflight::{InspectError, Needs, Other, Unready};
-use dcm_core::service::Registration;
+use dcm_core::secret::Secret;
+use dcm_core::service::{Precondition, Registration};
 use dcm_server::{Deployment, Installation as _, Parts};
 use dcm_store::MemoryStore;
 use dcm_store::faults::{Faults, FaultyStore};
@@ -44,10 +43,22 @@ async fn another_cluster_than_before_is_not_ready_and_is_the_same_once_it_is_acc
     let inspection = world.deployment.inspect(&registration, &needs()).await.unwrap();
     assert!(inspection.findings.is_ready() && !inspection.is_ready(), "{inspection:?}");
     assert_eq!(inspection.must_be_ready(), Err(Unready::Other(other.clone())));
-    assert_eq!(world.deployment.other(&registration).await.unwrap(), Some(other));
+    assert_eq!(world.deployment.identify(&registration).await.unwrap(), (found.clone(), Some(other)));
 
     world.deployment.contexts().accept_cluster(&cluster_id(1), &found).await.unwrap();
-    assert_eq!(world.deployment.other(&registration).await.unwrap(), None);
+    assert_eq!(world.deployment.identify(&registration).await.unwrap(), (found.clone(), None));
+
+    // The same cluster at another server is ready to be registered, and not to be used.
+    let elsewhere = kubeconfig(&serde_json::json!({})).replace("https://", "https://elsewhere.");
+    let moved = Registration { kubeconfig: Secret::new(elsewhere), ..registration };
+    let inspection = world.deployment.inspect(&moved, &needs()).await.unwrap();
+    assert!(inspection.is_moved && !inspection.is_ready() && inspection.must_be_ready().is_ok());
+    let (registered, any) = (world.deployment.registered(), Precondition::default());
+    let next = |_| moved.clone();
+    registered.edit(&world.caller, &cluster_id(1), &any, next).await.unwrap();
+    assert!(registered.get(&cluster_id(1)).await.unwrap().is_moved);
+    world.deployment.accept(&world.caller, &moved, &found).await.unwrap();
+    assert!(world.deployment.inspect(&moved, &needs()).await.unwrap().is_ready());
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,12 +1,10 @@
 //! What Prometheus is told of a worker.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common;
-
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use common::{SOON, World, everything, spec};
+use crate::common::{SOON, World, everything, spec};
 use dcm_server::{ListenError, Listeners, LoopbackListener, ServeError, serve_at};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;

@@ -5,25 +5,31 @@ use crate::common;
 
 use common::{World, everything, spec};
 use dcm_core::app_context::Generation;
+use dcm_core::logical_cloud::Level;
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::name::ContextId;
 use dcm_core::port::audit::Outcome;
 use dcm_core::port::cluster::{Marks, Origin, Stamped};
 use dcm_core::port::synchronizer::Disposal;
+use dcm_core::preflight::{self, Needs};
 use dcm_core::service::{Cleared, Orphan, Orphans};
 use dcm_server::{Deployment, Installation as _, Parts};
 use dcm_store::MemoryStore;
 use dcm_sync::engine::{Acquire, Options};
 use dcm_sync::runtime::OsRandom;
 use dcm_sync::sim::{Identity, Link, Rights, cluster_id};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::sync::Arc;
 
 /// A cloud on the first cluster, and a deployment over the same clusters whose store is empty.
 async fn lost() -> (World, Deployment) {
-    let world = World::new(1).await;
+    lost_of(World::new(1).await, spec(&everything())).await
+}
+
+/// The same of a cloud with this specification.
+async fn lost_of(world: World, spec: Value) -> (World, Deployment) {
     let engine = world.deployment.engine(Acquire::All);
-    world.put(spec(&everything())).await;
+    world.put(spec).await;
     world.apply().await;
     world.done().await;
     engine.shutdown().await;
@@ -115,7 +121,7 @@ async fn what_controllers_copied_our_labels_to_is_theirs_and_no_orphan() {
         manifest: Some(manifest.hash()),
         origin: Origin::Adopted,
     };
-    let adopted = Stamped { manifest, marks, labels: Arc::default() }.body();
+    let adopted = Stamped { manifest, marks, labels: Arc::default(), proof: None }.body();
     // As of Endpoints: the labels alone; and as of EndpointSlices: with what controls them.
     let mut labelled = body("labelled");
     labelled["metadata"]["labels"] = adopted["metadata"]["labels"].clone();
@@ -174,6 +180,24 @@ async fn what_may_not_be_looked_through_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn with_the_least_role_objects_of_all_kinds_are_found_in_the_namespaces_of_orphans() {
+    let world = World::new(1).await;
+    let mut with_manifest = spec(&everything());
+    with_manifest["manifests"] =
+        json!([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}]);
+    let (world, empty) = lost_of(world, with_manifest).await;
+    let found = orphans(&empty).await;
+    // As the engine's user, who lacks all rights to config maps outside of the namespace.
+    world.make(serde_json::to_value(preflight::namespace_role()).unwrap()).await;
+    let least = preflight::rules(Needs::of_level(Level::Privileged).accesses());
+    give(&world, "least", serde_json::to_value(least).unwrap()).await;
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    cluster.server(|server| server.set_rights(Rights::Of(Identity::user("least"))));
+    assert_eq!(orphans(&empty).await, found);
+    assert!(found.iter().any(|orphan| &*orphan.object.kind == "ConfigMap"), "{found:#?}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn the_audit_log_tells_why_orphans_were_not_cleared() {
     let (world, empty) = lost().await;
     let context = context(&empty).await;
@@ -214,15 +238,20 @@ async fn the_audit_log_tells_why_orphans_were_not_cleared() {
 
 /// Gives somebody the right to read everything on the first cluster.
 async fn may_only_read(world: &World, user: &str) {
-    let (group, metadata) = ("rbac.authorization.k8s.io", json!({"name": "reading"}));
+    give(world, user, json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]))
+        .await;
+}
+
+/// Gives somebody the rights of some rules on the first cluster.
+async fn give(world: &World, user: &str, rules: Value) {
+    let (group, metadata) = ("rbac.authorization.k8s.io", json!({"name": user}));
     let version = format!("{group}/v1");
-    let rules = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]);
     let role = json!({"apiVersion": version, "kind": "ClusterRole", "metadata": metadata, "rules": rules});
     world.make(role).await;
     world
         .make(json!({
             "apiVersion": version, "kind": "ClusterRoleBinding", "metadata": metadata,
-            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "reading"},
+            "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": user},
             "subjects": [{"apiGroup": group, "kind": "User", "name": user}],
         }))
         .await;

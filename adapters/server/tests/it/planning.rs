@@ -1,12 +1,10 @@
 //! Plans on simulated clusters: what would be done, what would be refused, and when a plan's hash is another one.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common;
-
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use common::{World, everything, spec};
+use crate::common::{World, everything, spec};
 use dcm_core::app_context::AppContext;
 use dcm_core::logical_cloud::{Epoch, Serial};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
@@ -127,11 +125,9 @@ async fn a_plan_shows_what_the_engine_would_refuse() {
     world.apply().await;
     world.done().await;
     engine.shutdown().await;
-    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
     let kind = GroupVersionKind::new("", "v1", "Namespace");
     let key = ObjectKey::of_kind(&kind, None, "c");
-    let newer = json!({"metadata": {"annotations": {"dcm.internal/generation": "9"}}});
-    cluster.server(|server| server.edit_as("person", &kind, &key, &newer).unwrap());
+    world.written_later(&kind, &key, 9).await;
     let live = plan_on(&world, &cluster_id(1)).await;
     assert_eq!(words(&live), ["behind Namespace"]);
     assert!(!live.is_replaced);

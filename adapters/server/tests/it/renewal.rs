@@ -1,12 +1,10 @@
 //! A worker keeps credentials good, over many of their lives.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use common::{SOON, World, everything, spec};
+use crate::common::{SOON, World, everything, spec};
 use dcm_core::logical_cloud::Serial;
 use dcm_core::name::{ReferenceName, UserName};
 use dcm_core::port::synchronizer::Synchronizer as _;

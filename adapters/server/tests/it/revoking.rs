@@ -1,12 +1,10 @@
 //! What others bound to a name that was revoked is found wherever the cluster lets us look.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common;
-
 use std::sync::Arc;
 
-use common::slow::Slow;
-use common::{World, everything, spec};
+use crate::common::slow::Slow;
+use crate::common::{World, everything, spec};
 use dcm_core::service::{BoundName, OtherBindings, Revoked, Unseen};
 use dcm_server::Installation as _;
 use dcm_sync::engine::Acquire;
@@ -73,8 +71,9 @@ async fn may_list_in(world: &World, namespaces: &[Option<&str>]) {
 /// What is found, and what was not looked through.
 async fn others(world: &World, revoked: &Revoked) -> (Vec<String>, Vec<Unseen>) {
     let cluster = world.deployment.clusters().connect(&cluster_id(1)).await.unwrap();
+    let proofs = world.deployment.contexts().proof_key().await.unwrap();
     let OtherBindings { found, unseen } =
-        revoked.other_bindings(&*cluster, &world.deployment.call()).await.unwrap();
+        revoked.other_bindings(&*cluster, &world.deployment.call(), proofs.as_ref()).await.unwrap();
     let mut found: Vec<_> =
         found.iter().map(|key| key.namespace.as_deref().unwrap_or("the cluster").to_owned()).collect();
     found.sort();

@@ -1,11 +1,9 @@
 //! What lies where in a store.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common;
-
 use std::collections::BTreeSet;
 
-use common::{World, everything};
+use crate::common::{World, everything};
 use dcm_core::name::UserName;
 use dcm_core::port::store::{Path, Prefix, StoreExt as _};
 use dcm_server::rooms;

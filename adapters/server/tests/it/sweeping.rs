@@ -1,13 +1,11 @@
 //! A worker clears what comes late of deleted logical clouds.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::{SOON, World, everything, spec};
+use crate::common::{SOON, World, everything, spec};
 use dcm_core::app_context::{Action, AppContext, Bundle, Existing, Stage, Step};
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{AppName, ContextId};

@@ -1,12 +1,10 @@
 //! All that looks at clusters for somebody who asks takes turns: one cluster has a share of them.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common;
-
 use std::sync::Arc;
 
-use common::slow::Slow;
-use common::{World, everything, kubeconfig, spec};
+use crate::common::slow::Slow;
+use crate::common::{World, everything, kubeconfig, spec};
 use dcm_core::app_context::Generation;
 use dcm_core::logical_cloud::{Draft, Epoch, Level};
 use dcm_core::port::synchronizer::Disposal;
@@ -51,7 +49,7 @@ async fn whatever_looks_at_one_cluster_waits_for_its_turn_and_holds_up_no_other(
         [
             deployment.plan_draft(caller, project, draft, rehearsing).map(|plan| plan.is_ok()).boxed(),
             deployment.inspect(registration, needs).map(|found| found.is_ok()).boxed(),
-            deployment.other(registration).map(|found| found.is_ok()).boxed(),
+            deployment.identify(registration).map(|found| found.is_ok()).boxed(),
             deployment.other_bindings(revoked).map(|found| found[&first].is_ok()).boxed(),
             deployment.orphans(&first).map(|found| found.is_ok()).boxed(),
             deployment

@@ -1,5 +1,6 @@
 //! kube-apiserver: with authorities, a service-account key and an issuer that no other server knows.
 
+use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,8 @@ pub(crate) struct Keys {
     pub(crate) clients: Authority,
     pub(crate) serving: Authority,
     pub(crate) client_authority_file: PathBuf,
-    pub(crate) client_authority_key_file: PathBuf,
+    pub(crate) signer_file: PathBuf,
+    pub(crate) signer_key_file: PathBuf,
     pub(crate) serving_authority_file: PathBuf,
     pub(crate) service_account_key_file: PathBuf,
     serving_file: PathBuf,
@@ -41,7 +43,8 @@ impl Keys {
         let put = |file: &str, content: &str| write(folder, file, content);
         Ok(Self {
             client_authority_file: put("client-ca.crt", &clients.certificate())?,
-            client_authority_key_file: put("client-ca.key", &clients.key())?,
+            signer_file: put("signer-ca.crt", &clients.certificate())?,
+            signer_key_file: put("signer-ca.key", &clients.key())?,
             serving_authority_file: put("serving-ca.crt", &serving.certificate())?,
             serving_file: put("serving.crt", server.certificate())?,
             serving_key_file: put("serving.key", server.key())?,
@@ -52,6 +55,32 @@ impl Keys {
             serving,
         })
     }
+}
+
+impl Keys {
+    /// Writes another authority for the controller manager to sign with, and returns its certificate.
+    pub(crate) fn replace_signer(&self) -> Result<String, Error> {
+        let signer = Authority::generate("another signer")?;
+        overwrite(&self.signer_file, &signer.certificate())?;
+        overwrite(&self.signer_key_file, &signer.key())?;
+        Ok(signer.certificate())
+    }
+
+    /// Writes another key for tokens to be signed and checked with.
+    pub(crate) fn replace_token_key(&self) -> Result<(), Error> {
+        let key = certificates::generate_key("service accounts")?;
+        overwrite(&self.service_account_key_file, &key.serialize_pem())?;
+        overwrite(&self.service_account_public_file, &key.public_key_pem())
+    }
+
+    /// Writes the authorities whose client certificates are accepted: the cluster's own, and these.
+    pub(crate) fn trust_clients_of(&self, authorities: &str) -> Result<(), Error> {
+        overwrite(&self.client_authority_file, &format!("{}{authorities}", self.clients.certificate()))
+    }
+}
+
+fn overwrite(file: &Path, content: &str) -> Result<(), Error> {
+    fs::write(file, content).map_err(|source| Error::Write { path: file.to_owned(), source })
 }
 
 /// Where an API server listens, and what it stores in.

@@ -11,8 +11,8 @@ use crate::process::Launch;
 pub(crate) const USER: &str = "system:kube-controller-manager";
 
 /// Signing, approving and clearing away requests for certificates; namespaces; quotas; what every namespace gets;
-/// owner references; aggregated roles.
-const CONTROLLERS: [&str; 9] = [
+/// owner references; aggregated roles; endpoints of Services, which carry the labels of those.
+const CONTROLLERS: [&str; 12] = [
     "certificatesigningrequest-signing-controller",
     "certificatesigningrequest-approving-controller",
     "certificatesigningrequest-cleaner-controller",
@@ -22,6 +22,9 @@ const CONTROLLERS: [&str; 9] = [
     "root-ca-certificate-publisher-controller",
     "garbage-collector-controller",
     "clusterrole-aggregation-controller",
+    "endpoints-controller",
+    "endpointslice-controller",
+    "endpointslice-mirroring-controller",
 ];
 
 pub(crate) fn launch(
@@ -33,8 +36,8 @@ pub(crate) fn launch(
     let kubeconfig = write(folder, "controller-manager.kubeconfig", kubeconfig)?;
     let arguments = vec![
         file_flag("kubeconfig", &kubeconfig),
-        file_flag("cluster-signing-cert-file", &keys.client_authority_file),
-        file_flag("cluster-signing-key-file", &keys.client_authority_key_file),
+        file_flag("cluster-signing-cert-file", &keys.signer_file),
+        file_flag("cluster-signing-key-file", &keys.signer_key_file),
         file_flag("root-ca-file", &keys.serving_authority_file),
         file_flag("service-account-private-key-file", &keys.service_account_key_file),
         format!("--controllers={}", CONTROLLERS.join(",")),

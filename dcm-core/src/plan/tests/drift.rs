@@ -31,7 +31,7 @@ fn told_of(
     let mut body = match &marks {
         Some(marks) => {
             let (manifest, marks) = (manifest.clone(), marks.clone());
-            crate::port::cluster::Stamped { manifest, marks, labels }.body()
+            crate::port::cluster::Stamped { manifest, marks, labels, proof: None }.body()
         }
         None => manifest.body().clone(),
     };

@@ -10,7 +10,7 @@ mod part;
 mod root;
 mod snapshot;
 
-pub(super) use cluster::ClusterDocument;
+pub(super) use cluster::{ClusterDocument, endpoint};
 pub(super) use controller::ControllerDocument;
 pub(super) use credential::{CredentialDocument, EarlierCredential, Material, OneCredential};
 pub(super) use handed_out::HandedOut;

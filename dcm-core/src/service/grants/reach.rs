@@ -91,8 +91,14 @@ fn strong_label<'a>(limits: &'a Limits, cloud: &'a LogicalCloud) -> Option<&'a S
     })
 }
 
-/// True for a level of Pod Security that lets in less than another one.
+/// True for a level of Pod Security that lets in less than another one. Where none is wanted, the cluster's own level holds, which may
+/// be any: only the last one is as strict as each.
 fn is_stricter(key: &str, found: Option<&str>, wanted: Option<&str>) -> bool {
     let level = |text: Option<&str>| POD_SECURITY_LEVELS.iter().position(|level| Some(*level) == text);
-    key == POD_SECURITY.0 && level(found) > level(wanted)
+    let is_stricter = match (level(found), level(wanted)) {
+        (Some(found), Some(wanted)) => found > wanted,
+        (Some(found), None) => found == POD_SECURITY_LEVELS.len() - 1,
+        (None, _) => false,
+    };
+    key == POD_SECURITY.0 && is_stricter
 }

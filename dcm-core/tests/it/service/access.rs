@@ -258,7 +258,7 @@ async fn a_certificate_that_is_not_what_was_asked_for_is_not_handed_out() {
         world.engine.issue(
             &cluster("one"),
             "certificate/ann/1/1",
-            &Issued::Certificate { pem, received: None },
+            &Issued::Certificate { pem, received: None, tried: false },
         );
         let error = access(&world, Some("ann"), Some("r1")).await.unwrap_err();
         let Error::Certificate { source, .. } = &error else { panic!("a refusal is expected: {error}") };
@@ -284,7 +284,7 @@ async fn no_secret_is_in_debug_or_errors() {
     world.instantiated().await;
     let found = access(&world, Some("bot"), None).await.unwrap();
     let expires = "2027-01-01T00:00:00Z".parse().unwrap();
-    let token = Issued::Token { token: Secret::new("a"), expires, received: None };
+    let token = Issued::Token { token: Secret::new("a"), expires, received: None, tried: true };
     world.engine.issue(&cluster("one"), "certificate/ann/1/1", &token);
     let error = access(&world, Some("ann"), Some("r1")).await.unwrap_err();
     let ann = access(&world, Some("ann"), Some("r2")).await.unwrap();

@@ -439,6 +439,23 @@ async fn what_a_platform_admin_has_granted_holds_for_the_clusters_and_the_namesp
 }
 
 #[tokio::test]
+async fn where_the_limits_name_no_pod_security_any_level_but_the_strictest_is_a_strong_grant() {
+    let limits = || Limits { namespace_labels: [].into(), ..Limits::default() };
+    for (level, is_strong) in [("privileged", true), ("baseline", true), ("restricted", false)] {
+        let platform = World::new(true).await;
+        let mut wanted = labelled(&json!({POD_SECURITY.0: level}));
+        platform.put(wanted.clone()).await.unwrap();
+        let world = World { caller: Caller::new("tenant").limited(limits()), ..platform };
+        wanted["spec"]["clusterSelector"] = json!({});
+        if is_strong {
+            assert!(refused(&world, wanted).await.contains("the label pod-security"), "{level}");
+        } else {
+            world.put(wanted).await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_cloud_with_nothing_strong_goes_to_any_cluster_and_namespace() {
     let world = World::new(true).await;
     for level in ["baseline", "restricted"] {

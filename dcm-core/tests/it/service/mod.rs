@@ -1,7 +1,6 @@
 //! The use cases of logical clouds over a memory store, with a synchronizer that does as it is told.
 #![cfg(all(feature = "logical-cloud", feature = "pki"))]
 // An unwrap is an assertion here.
-#![allow(clippy::unwrap_used)]
 
 mod access;
 mod allow_list;
@@ -17,6 +16,7 @@ mod foreseeing;
 mod grants;
 mod life;
 mod looking;
+mod moved;
 mod planned;
 mod projects;
 mod providers;
@@ -27,4 +27,5 @@ mod requests;
 mod revoking;
 mod support;
 mod sweeping;
+mod trials;
 mod workflows;

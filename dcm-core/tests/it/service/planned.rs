@@ -59,7 +59,7 @@ async fn newer_credentials_are_bound_as_what_was_before_and_a_revocation_to_noth
     world.clouds.renew(&world.caller, &world.project, &shop, Some(&bot)).await.unwrap();
     assert_eq!(world.engine.conditions(), [Condition::AsBefore]);
     world.clouds.revoke(&world.caller, &world.project, &shop, &bot).await.unwrap();
-    assert_eq!(world.engine.conditions(), [Condition::Always]);
+    assert_eq!(world.engine.conditions(), [Condition::Withdraw]);
 }
 
 #[tokio::test]

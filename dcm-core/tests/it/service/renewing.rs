@@ -19,16 +19,7 @@ use crate::service::support::{World, cluster, draft, name, permission, seconds_f
 
 /// The usual cloud, with certificates and tokens that were issued in the first moment and live for 600 seconds.
 async fn short_lived() -> World {
-    let world = World::new(true).await;
-    let mut draft = draft();
-    for user in draft["spec"]["users"].as_array_mut().unwrap() {
-        user["lifetimeSeconds"] = 600.into();
-    }
-    world.put(draft).await.unwrap();
-    world.apply("shop").await.unwrap();
-    world.engine.issue_for(0..600);
-    world.engine.finish();
-    world
+    World::with_credentials(600, 600).await
 }
 
 fn steps(world: &World, cluster_name: &str) -> Vec<String> {

@@ -175,7 +175,13 @@ impl Machine {
 
     fn send_opening(&mut self, effect: Effect) {
         let ticket = self.next_ticket();
-        self.pending.open(ticket, &effect, self.now);
+        let is_in_place_of_another = self.pending.open(ticket, &effect, self.now);
+        if is_in_place_of_another
+            && let Effect::Connect(cluster, _) | Effect::Watch(cluster, ..) = &effect
+            && let Some(shard) = self.shards.get_mut(cluster)
+        {
+            shard.openings = shard.openings.saturating_sub(1);
+        }
         self.effects.push(effect);
     }
 

@@ -2,7 +2,7 @@
 //! tells what differs, until a person has said whose state is true.
 
 use dcm_core::app_context::Generation;
-use dcm_core::plan::Plan;
+use dcm_core::plan::{Plan, Step, Work};
 
 use super::Machine;
 use super::storing::Reading;
@@ -27,6 +27,21 @@ impl Machine {
             lane.unsaved = true;
         }
         false
+    }
+
+    /// Takes note that the rights are gone that are to go from a cluster that is ahead of the store: nothing is left of that to
+    /// do, nor to look at.
+    pub(super) fn note_withdrawn(&mut self, id: &LaneId, plan: &Plan) {
+        let is_open = |step: &Step| step.work == Work::Look || step.work.is_write();
+        let Some(withdraws) = self.contexts.get(&id.context).map(|context| context.root.withdraws) else {
+            return;
+        };
+        let is_over = plan.ahead().is_some() && !plan.steps().iter().any(is_open);
+        let Some(lane) = self.lane_mut(id).filter(|lane| is_over && lane.calls.is_empty()) else { return };
+        if lane.record.withdrawn < withdraws {
+            lane.record.withdrawn = withdraws;
+            lane.unsaved = true;
+        }
     }
 
     /// True when a lane's record is of a later generation than what is known of its context: that is read again before

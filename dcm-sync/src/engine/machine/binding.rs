@@ -181,7 +181,7 @@ impl Machine {
         let recorded = lane.record.objects.iter();
         unread.extend(recorded.map(|(key, record)| (key.clone(), record.kind.clone())));
         unread.retain(|key, _| !plan.is_closed(key));
-        let marked = shard.objects.get(&id.context).into_iter().flatten();
+        let marked = shard.objects.get(&id.context).into_iter().flat_map(|objects| objects.iter());
         let marked = marked.filter(|(_, (kind, _))| kinds.contains(kind));
         unread.extend(marked.map(|(key, (kind, _))| (key.clone(), kind.clone())));
         let known = lane.check.as_ref().map(|check| &check.objects);
@@ -221,7 +221,8 @@ impl Machine {
             work: Work::Look,
             why: Why::NotListed,
         });
-        self.send_all(id, steps.collect());
+        // What has to wait is read when it is planned again.
+        drop(self.send_all(id, steps.collect()));
         true
     }
 

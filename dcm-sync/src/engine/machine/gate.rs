@@ -1,5 +1,8 @@
 //! What keeps a lane from being planned.
 
+use std::sync::Arc;
+
+use dcm_core::app_context::Bundle;
 use dcm_core::hash::ContentHash;
 use dcm_core::status::{Cause, Reason};
 
@@ -46,7 +49,7 @@ impl Machine {
         if lane.retry_at.is_some_and(|at| at > self.now) || lane.is_busy() {
             return Gate::Shut;
         }
-        shut_by_watches(shard, lane, context, id)
+        shut_by_watches(shard, lane, wanted.and_then(|wanted| context.bundles.get(&wanted)))
     }
 
     /// True when the record is as it is known, and stored.
@@ -74,7 +77,7 @@ fn shut_by_link(shard: &Shard, lane: &Lane, wanted: Option<ContentHash>) -> Opti
         Link::Up => None,
         // What is done stays done while its cluster is away; on another cluster it is not.
         Link::Broken(cause) if !lane.record.is_at(wanted) || is_of_another(cause) => {
-            Some(Gate::Hindered(cause.clone()))
+            Some(Gate::Hindered((**cause).clone()))
         }
         Link::Down | Link::Connecting(_) | Link::Broken(_) => Some(Gate::Shut),
     }
@@ -85,15 +88,14 @@ fn is_of_another(cause: &Cause) -> bool {
     matches!(cause.reason, Reason::ClusterChanged | Reason::SameCluster)
 }
 
-/// What is known of the kinds that have to be known.
-fn shut_by_watches(shard: &Shard, lane: &Lane, context: &Context, id: &LaneId) -> Gate {
-    let is_wanted = context.wanted(&id.cluster).is_some();
+/// What is known of the kinds that have to be known for what is wanted.
+fn shut_by_watches(shard: &Shard, lane: &Lane, wanted: Option<&Arc<Bundle>>) -> Gate {
     let mut gate = Gate::Open;
-    lane.kinds(context.bundle(&id.cluster).as_deref(), &mut |kind| {
+    lane.kinds(wanted.map(|bundle| &**bundle), &mut |kind| {
         let watch = shard.watches.get(kind);
         match watch.map_or(&Known::Nothing, |watch| &watch.known) {
             Known::Listed | Known::NoKind => {}
-            Known::ByName(_) if is_wanted && lane.has_recorded(kind) => {}
+            Known::ByName(_) if wanted.is_some() && lane.has_recorded(kind) => {}
             Known::Hidden(cause) | Known::ByName(cause) => gate = Gate::Hindered((**cause).clone()),
             Known::Nothing if matches!(gate, Gate::Open) => gate = Gate::Shut,
             Known::Nothing => {}

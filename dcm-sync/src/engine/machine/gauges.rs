@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use dcm_core::status::{LaneState, Reason};
+use dcm_core::status::LaneState;
 use jiff::Timestamp;
 
 use super::Machine;
@@ -13,7 +13,8 @@ use crate::engine::metrics::Metrics;
 impl Machine {
     /// Looks at the lanes of all clusters that this worker holds, once.
     pub(crate) fn gauges(&self, now: Timestamp) -> Metrics {
-        let mut metrics = Metrics::default();
+        let mut metrics =
+            Metrics { objects_unproved: self.unproved, objects_unkept: self.unkept, ..Metrics::default() };
         let mut oldest: Option<Timestamp> = None;
         let held = self.shards.values().filter(|shard| self.owns(shard));
         for shard in held {
@@ -37,7 +38,7 @@ impl Machine {
 }
 
 fn is_drifted(lane: &Lane) -> bool {
-    lane.record.causes.iter().any(|cause| cause.reason == Reason::Drifted)
+    lane.record.causes.iter().any(|cause| cause.reason.is_drift())
 }
 
 fn is_waiting(lane: &Lane) -> bool {

@@ -9,6 +9,7 @@ use dcm_core::status::{Cause, Reason};
 
 use super::Machine;
 use super::shard::{Link, Shard};
+use crate::engine::Safeguard;
 use crate::engine::event::What;
 use crate::engine::io::{Identified, LaneId};
 use crate::record;
@@ -30,14 +31,19 @@ impl Machine {
         }
         match first {
             Ok(None) => {}
-            Ok(Some(first)) => return self.same_cluster(cluster, &first),
+            Ok(Some(first)) if self.options.keeps(Safeguard::NamesCompared) => {
+                return self.same_cluster(cluster, &first);
+            }
+            Ok(Some(_)) => {}
             Err(error) => return self.unclaimed(cluster, &error),
         }
         let now = self.now;
         self.searched.remove(cluster);
         let shard = self.shard_mut(cluster);
-        (shard.link, shard.told) = (Link::Up, Some(uid));
+        shard.link = Link::Up;
+        let is_reached_again = shard.told.replace(uid).is_some();
         shard.row.holds(now);
+        self.schedule_trials(cluster, is_reached_again);
         self.note_identity(cluster);
         self.publish(cluster, None, What::Connected);
         self.open_watches(cluster, None);

@@ -7,7 +7,7 @@ use dcm_core::app_context::{Action, Bundle, Generation, Request, Stage};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ContextId;
-use dcm_core::plan::{Answered, CertificateState, Plan, Recorded, Seen, Sighting, View, Work};
+use dcm_core::plan::{Answered, CertificateState, Plan, Recorded, Seen, Sighting, Step, View, Work};
 use dcm_core::port::cluster::{Contents, Fence, Object};
 use dcm_core::port::store::Version;
 use dcm_core::status::{Cause, LaneState};
@@ -16,7 +16,9 @@ use jiff::Timestamp;
 use super::binding::Check;
 use super::contests::Contests;
 use super::shard::{Objects, Shard};
+use super::steps::step_key;
 use super::storing::{Reading, Writing};
+use super::trials::Trials;
 use crate::engine::io::Ticket;
 use crate::record::{self, Outcome};
 
@@ -39,6 +41,8 @@ pub(super) struct Lane {
     pub claims_done: bool,
     /// The stored record has UIDs of objects that are gone: what is made anew under their names would not be ours by it.
     pub claims_gone: bool,
+    /// The stored record still lists a request as answered that has to be sent again. It is sent after the next write.
+    pub claims_answered: bool,
     /// Results that are not stored yet.
     pub outcomes: Vec<Outcome>,
     /// Namespaces that are needed no more: the next save drops the claims on them.
@@ -58,8 +62,8 @@ pub(super) struct Lane {
     pub looks: u32,
     /// What is in namespaces that are to go.
     pub contents: BTreeMap<Arc<str>, Contents>,
-    /// What failed in the last wave.
-    pub errors: BTreeMap<StepKey, Cause>,
+    /// What failed, and why; without a cause what is being tried again.
+    pub errors: BTreeMap<StepKey, Option<Cause>>,
     pub failures: u32,
     pub retry_at: Option<Timestamp>,
     /// Since when the signer has been awaited.
@@ -68,6 +72,8 @@ pub(super) struct Lane {
     pub lost: Option<Box<Lost>>,
     /// What was read to see whether the cluster is as planned. Boxed: hardly ever is a lane bound.
     pub check: Option<Box<Check>>,
+    /// Trials of issued credentials. Boxed, as most lanes have none most of the time.
+    pub trials: Option<Box<Trials>>,
     /// Objects that somebody else changes again and again. Boxed: there are hardly ever any.
     pub contests: Option<Box<Contests>>,
 }
@@ -102,6 +108,7 @@ impl Lane {
             renewed: false,
             claims_done: false,
             claims_gone: false,
+            claims_answered: false,
             outcomes: Vec::new(),
             given_up: BTreeSet::new(),
             calls: BTreeMap::new(),
@@ -118,6 +125,7 @@ impl Lane {
             signer_since: None,
             lost: None,
             check: None,
+            trials: None,
             contests: None,
         }
     }
@@ -126,8 +134,8 @@ impl Lane {
     /// and what is known beside the record stays.
     pub(super) fn reread(&mut self, record: record::Lane, version: Option<Version>) {
         let (calls, lost) = (std::mem::take(&mut self.calls), self.lost.take());
-        let (check, contests) = (self.check.take(), self.contests.take());
-        *self = Self { calls, lost, check, contests, ..Self::new(record, version) };
+        let (check, contests, trials) = (self.check.take(), self.contests.take(), self.trials.take());
+        *self = Self { calls, lost, check, contests, trials, ..Self::new(record, version) };
     }
 
     /// True while nothing new can be begun: it waits for its turn, or objects of the wave are under way. What was asked of
@@ -156,6 +164,25 @@ impl Lane {
         }
     }
 
+    /// Why steps failed that are not being tried again.
+    pub(super) fn told_errors(&self) -> impl Iterator<Item = &Cause> {
+        self.errors.values().flatten()
+    }
+
+    /// A step is sent: should it have failed before, that is no more said of it, and still known.
+    pub(super) fn try_again(&mut self, key: &StepKey) {
+        if let Some(cause) = self.errors.get_mut(key) {
+            *cause = None;
+        }
+    }
+
+    /// A step that may have failed before did not.
+    pub(super) fn forget_failure(&mut self, key: &StepKey) {
+        if self.errors.remove(key).is_some() && self.errors.is_empty() {
+            self.errors = BTreeMap::new();
+        }
+    }
+
     /// Forgets what was under way on a connection that is no more, but for what is awaited all the same, and gives the tickets
     /// of that.
     pub(super) fn interrupt(&mut self, is_awaited: impl Fn(Ticket) -> bool) -> Vec<Ticket> {
@@ -169,13 +196,15 @@ impl Lane {
         self.contents.clear();
         self.errors.clear();
         self.retry_at = None;
+        self.interrupt_trials();
         forgotten.into_iter().map(|(_, ticket)| ticket).collect()
     }
 
     /// Takes over the work of a worker that died in it: what that one asked for may still come. Where no kind is named, it
     /// had asked for nothing.
     pub(super) fn inherit(&mut self, now: Timestamp, until: Timestamp) {
-        self.lose(self.record.generation, now, until);
+        let generation = self.record.generation;
+        self.lose(self.record.unanswered.map_or(generation, |oldest| oldest.min(generation)), now, until);
         let is_under_way = matches!(self.record.state, LaneState::Working | LaneState::Removing);
         if is_under_way && !self.record.kinds.is_empty() {
             self.record.uncertain_until = self.record.uncertain_until.max(Some(until));
@@ -187,6 +216,11 @@ impl Lane {
         let before = self.lost.as_ref().filter(|lost| lost.until > now).map(|lost| lost.generation);
         let generation = before.map_or(generation, |before| before.min(generation));
         self.lost = Some(Box::new(Lost { generation, until }));
+    }
+
+    /// The oldest generation of which a lost request may still take effect.
+    pub(super) fn oldest_lost(&self, now: Timestamp) -> Option<Generation> {
+        self.lost.as_ref().filter(|lost| lost.until > now).map(|lost| lost.generation)
     }
 
     /// True when a request without an answer may still take effect.
@@ -303,9 +337,11 @@ impl Lane {
         let found = Recorded {
             kind: object.kind.clone(),
             uid: Some(object.uid.clone()),
+            may_be_gone: false,
             manifest: marks.and_then(|marks| marks.manifest),
             origin: marks.map(|marks| marks.origin).unwrap_or_default(),
             stage,
+            stored: None,
         };
         self.record.objects.insert(object.key.clone(), found);
         self.unsaved = true;
@@ -335,6 +371,8 @@ pub(super) struct LaneView<'a> {
     pub believed: BTreeMap<ObjectKey, Sighting>,
     /// Contents of namespaces are counted.
     pub counts: bool,
+    /// What failed holds up no withdrawal of rights.
+    pub withdraws: bool,
     pub now: Timestamp,
 }
 
@@ -379,7 +417,7 @@ impl View for LaneView<'_> {
     /// Of what is listed for others alone nothing: what becomes of an object is not to hang on those, and who plans the same
     /// looks at no other kinds.
     fn marked(&self) -> Vec<(&GroupVersionKind, &ObjectKey, &Sighting)> {
-        let objects = self.objects.into_iter().flatten();
+        let objects = self.objects.into_iter().flat_map(|objects| objects.iter());
         let objects = objects.filter(|(_, (kind, _))| self.lane.is_about(self.bundle, kind));
         objects.map(|(key, (kind, sighting))| (kind, key, sighting)).collect()
     }
@@ -395,5 +433,9 @@ impl View for LaneView<'_> {
 
     fn given_up_until(&self, object: &ObjectKey) -> Option<Timestamp> {
         self.lane.contests.as_ref()?.given_up_until(object, self.now)
+    }
+
+    fn has_failed(&self, step: &Step) -> bool {
+        self.withdraws && !self.lane.errors.is_empty() && self.lane.errors.contains_key(&step_key(step))
     }
 }

@@ -39,6 +39,7 @@ impl Machine {
                 if let Some((plan, wanted)) = self.plan(id)
                     && !self.doubts(id, &plan)
                 {
+                    self.note_withdrawn(id, &plan);
                     self.follow(id, &plan, wanted);
                 }
             }
@@ -62,6 +63,7 @@ impl Machine {
             context: &id.context,
             generation: Some(context.root.generation),
             ahead: lane.record.ahead,
+            withdraws: lane.record.withdrawn < context.root.withdraws,
             removal: context.root.removal(),
             asked_again: lane.record.settled < context.root.attempt,
             // Without UIDs nothing is recorded.
@@ -76,6 +78,7 @@ impl Machine {
             issued: lane.record.answers(),
             believed: BTreeMap::new(),
             counts: self.options.keeps(Safeguard::ContentsCounted),
+            withdraws: self.options.keeps(Safeguard::RightsWithdrawn),
             now: self.now,
         };
         if !self.options.keeps(Safeguard::RequestCompared) {
@@ -115,14 +118,22 @@ impl Machine {
             self.lane_mut(id).into_iter().for_each(Lane::forget_obstacles);
             self.settle(id, plan);
         }
-        let is_lapsed = !rests && self.lapse(id, plan);
-        let unsaved = self.lane_mut(id).is_some_and(|lane| lane.unsaved);
+        if !rests {
+            self.lapse(id, plan);
+        }
+        let (unsaved, claims_answered) =
+            self.lane_mut(id).map(|lane| (lane.unsaved, lane.claims_answered)).unwrap_or_default();
         // Until a result is stored, the request stays that it can be had from again.
         let later = plan.is_empty() || (finished && (unsaved || self.lets_others_go_before(id)));
         // What a fulfilled plan clears away is no part of what anybody planned.
         let may_go_on = !later && (finished || self.is_as_planned(id, plan));
-        let again = may_go_on && !is_lapsed && !self.must_touch(id, plan) && self.run_wave(id, plan);
-        if !again && !rests && self.lane_mut(id).is_some_and(|lane| lane.unsaved) {
+        if may_go_on && (rests || !claims_answered) && !self.must_touch(id, plan) {
+            self.run_wave(id, plan);
+        }
+        if !rests {
+            self.send_trials(id);
+        }
+        if !rests && self.lane_mut(id).is_some_and(|lane| lane.unsaved) {
             self.save(id);
         }
     }
@@ -242,7 +253,7 @@ impl Machine {
         self.remind_of(id, drift);
         let Some(context) = self.contexts.get(&id.context) else { return };
         let (generation, attempt) = (context.root.generation, context.root.attempt);
-        let number = context.root.planned.number;
+        let (number, withdraws) = (context.root.planned.number, context.root.withdraws);
         let bundle = wanted.and_then(|hash| context.bundles.get(&hash)).cloned();
         let lane = self.shards.get(&id.cluster).and_then(|shard| shard.lanes.get(&id.context));
         let gives_up = lane.is_some_and(|lane| context.root.is_leaving(&id.cluster, &lane.record));
@@ -268,6 +279,7 @@ impl Machine {
         }
         lane.conclude(wanted, bundle.as_deref());
         (lane.record.generation, lane.record.untidy) = (generation, untidy);
+        lane.record.withdrawn = withdraws.max(lane.record.withdrawn);
         let state = if wanted.is_some() { LaneState::Done } else { LaneState::Removed };
         let changed = lane.enter(state, now);
         lane.unsaved = true;
@@ -287,12 +299,16 @@ impl Machine {
         for step in bundle.into_iter().flat_map(Bundle::steps) {
             let Action::Apply { manifest, .. } = &step.action else { continue };
             let Some((kind, sighting)) = objects.get(manifest.key()) else { continue };
+            let known = lane.record.objects.get(manifest.key());
+            let known = known.filter(|known| known.uid.as_ref() == Some(&sighting.uid));
             let seen = Recorded {
                 kind: kind.clone(),
                 uid: Some(sighting.uid.clone()),
+                may_be_gone: false,
                 manifest: Some(manifest.hash()),
                 origin: sighting.marks.as_ref().map(|marks| marks.origin).unwrap_or_default(),
                 stage: step.stage,
+                stored: known.and_then(|known| known.stored.clone()),
             };
             if lane.record.objects.get(manifest.key()) != Some(&seen) {
                 lane.record.objects.insert(manifest.key().clone(), seen);
@@ -326,8 +342,8 @@ impl Machine {
         for cause in causes {
             let what = match cause.reason {
                 Reason::Waiting => continue,
-                Reason::Drifted if before.contains(&cause) => continue,
-                Reason::Drifted => What::Drifted(cause),
+                reason if reason.is_drift() && before.contains(&cause) => continue,
+                reason if reason.is_drift() => What::Drifted(cause),
                 _ => What::Hindered(cause),
             };
             self.publish(&id.cluster, Some(&id.context), what);

@@ -93,8 +93,8 @@ impl Machine {
             if known.version > version {
                 return;
             }
-            // It was forgotten and made anew; generations go on otherwise.
-            if known.root.generation > root.generation {
+            // It was forgotten and made anew: its lanes are none of those that are known.
+            if known.root.begun != root.begun && !known.root.is_unused() {
                 self.drop_context(id);
             }
         }
@@ -107,13 +107,16 @@ impl Machine {
         let untouched = |cluster: &ClusterId| (cluster.clone(), (record::Lane::untouched(now), None));
         let mut all: BTreeMap<_, _> = root.concerned().map(untouched).collect();
         all.extend(lanes.into_iter().map(|(cluster, (record, version))| (cluster, (record, Some(version)))));
-        self.contexts.insert(id.clone(), Context { root, version, bundles, doubted, session });
+        let before = self.contexts.insert(id.clone(), Context { root, version, bundles, doubted, session });
         for (cluster, (record, version)) in all {
             let lane = LaneId { cluster: cluster.clone(), context: id.clone() };
             self.add_lane(&lane, record, version, news);
             self.lane_mut(&lane).into_iter().for_each(Lane::encourage);
             self.forget_results(&lane);
+            let before = before.as_ref().and_then(|before| before.bundle(&cluster));
+            self.forget_uncompared(&lane, before.as_deref());
             self.read_unread(&cluster, id);
+            self.list_cut(&cluster);
             self.open_watches(&cluster, Some(id));
             self.claim(&cluster);
             self.ready.insert(LaneId { cluster, context: id.clone() });

@@ -13,6 +13,7 @@ mod gauges;
 mod identity;
 mod lane;
 mod lanes;
+mod listing;
 mod loading;
 mod naming;
 mod pausing;
@@ -27,7 +28,9 @@ mod steps;
 mod storing;
 mod tidying;
 mod timers;
+mod trials;
 mod under_way;
+mod unread;
 mod watching;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,6 +40,7 @@ use dcm_core::app_context::{Bundle, Generation};
 use dcm_core::hash::ContentHash;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::clock::{Random as _, Seeded};
+use dcm_core::port::proof::ProofKey;
 use dcm_core::port::store::Version;
 use jiff::Timestamp;
 
@@ -89,6 +93,8 @@ pub(crate) struct Machine {
     /// Clusters that are not reached and have abandoned lanes.
     searched: BTreeSet<ClusterId>,
     listed: bool,
+    /// Proves the marks on objects; none before all is listed.
+    proofs: Option<ProofKey>,
     /// Clusters whose shards are ours, or whose records we are writing.
     held: BTreeSet<ClusterId>,
     /// Whose all clusters are.
@@ -99,6 +105,10 @@ pub(crate) struct Machine {
     /// Set by a stop: until when what was begun to be cleared away is still cleared away.
     stopping: Option<Timestamp>,
     stopped: bool,
+    /// Objects that were told with marks without their proof.
+    unproved: u64,
+    /// Objects that were told of contexts that are not known, and for which there was no room.
+    unkept: u64,
     effects: Vec<Effect>,
 }
 
@@ -124,11 +134,14 @@ impl Machine {
             patient: BTreeSet::new(),
             searched: BTreeSet::new(),
             listed: false,
+            proofs: None,
             held: BTreeSet::new(),
             holdings: Holdings::default(),
             leaving: BTreeMap::new(),
             stopping: None,
             stopped: false,
+            unproved: 0,
+            unkept: 0,
             effects: Vec::new(),
         }
     }
@@ -142,6 +155,7 @@ impl Machine {
     pub(crate) fn handle(&mut self, input: Input, now: Timestamp) -> Vec<Effect> {
         self.now = self.now.max(now);
         self.note_opened(&input);
+        let input = self.disclaimed(input);
         self.take(input);
         while let Some(alarm) = self.timers.due(self.now) {
             self.ring(alarm);
@@ -161,7 +175,7 @@ impl Machine {
 
     fn take(&mut self, input: Input) {
         match input {
-            Input::Listed => self.begin(),
+            Input::Listed(key) => self.begin(key),
             Input::ContextChanged(id) => self.context_changed(id),
             Input::ContextLoaded(id, loaded) => self.context_loaded(id, loaded),
             Input::LaneLoaded(id, ticket, loaded) => self.lane_loaded(&id, ticket, loaded),
@@ -192,6 +206,7 @@ impl Machine {
             Alarm::Watch(cluster, kind) => self.open_watch(&cluster, &kind),
             Alarm::Read(cluster, kind) => self.read_by_name(&cluster, &kind),
             Alarm::Lane(lane) => drop(self.ready.insert(lane)),
+            Alarm::Trials(cluster) => self.begin_trials(&cluster),
             Alarm::SaveLane(lane) => self.save(&lane),
             Alarm::Cluster(cluster) => self.wake_starved(&cluster),
             // Whoever waits is looked at after each input.
@@ -203,7 +218,8 @@ impl Machine {
         }
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self, key: ProofKey) {
+        self.proofs = Some(key);
         self.listed = true;
         self.renew_session();
     }

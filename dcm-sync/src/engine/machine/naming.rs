@@ -43,7 +43,7 @@ impl Lane {
                 self.record.kinds.insert(kind.clone());
             }
         });
-        self.record.namespaces.extend(namespaces(bundle).cloned());
+        self.record.add_namespaces(namespaces(bundle).cloned());
         for name in requests(bundle) {
             if !self.record.may_have_result(name) {
                 self.record.dropping.push(name.clone());
@@ -59,10 +59,11 @@ impl Lane {
 
     /// Gives up the namespaces that the bundle does not name.
     pub(super) fn give_up_all_but(&mut self, bundle: Option<&Bundle>) {
-        let mut all = std::mem::take(&mut self.record.namespaces);
-        all.append(&mut self.given_up);
-        let is_wanted = |name: &Arc<str>| namespaces(bundle).any(|wanted| wanted == name);
-        (self.record.namespaces, self.given_up) = all.into_iter().partition(is_wanted);
+        let mut given_up = std::mem::take(&mut self.given_up);
+        given_up.extend(self.record.namespaces.drain(..));
+        let wanted = namespaces(bundle).filter_map(|name| given_up.take(name));
+        self.record.add_namespaces(wanted);
+        self.given_up = given_up;
     }
 }
 

@@ -1,13 +1,14 @@
 //! What clusters answer and tell.
 
+use std::sync::Arc;
+
 use dcm_core::app_context::Generation;
 use dcm_core::causes;
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{Recorded, RequestWork, Sighting, Step, Wave, Why, Work};
 use dcm_core::port::clock::Random as _;
-use dcm_core::port::cluster::{self, Deletion, IssuedToken, Object, Origin};
-use dcm_core::port::synchronizer::Issued;
-use dcm_core::status::Cause;
+use dcm_core::port::cluster::{self, Deletion, Object, Origin};
+use dcm_core::status::{Cause, Reason};
 
 use super::Machine;
 use super::lane::Lane;
@@ -36,9 +37,13 @@ impl Machine {
         self.queue.answered(&id.cluster, shard);
         let room = shard.requests + 1 == self.options.cluster_requests_max;
         let Some(lane) = self.lane_mut(&id) else { return };
-        lane.call_ended(&step_key(&step));
+        let key = step_key(&step);
+        lane.call_ended(&key);
         match reply {
-            Ok(reply) => self.succeeded(&id, &step, reply),
+            Ok(reply) => {
+                lane.forget_failure(&key);
+                self.succeeded(&id, &step, reply);
+            }
             Err(error) => self.failed(&id, &step, generation, &error),
         }
         if room {
@@ -81,21 +86,29 @@ impl Machine {
                     lane.contents.insert(step.key.name.clone(), contents);
                 }
             }
-            Reply::Token(IssuedToken { token, expires }) => {
-                if let Work::Request { name, work: RequestWork::Token { account, .. } } = &step.work {
-                    let received = Some(self.now);
-                    self.issued(id, name, Issued::Token { token, expires, received }, account.clone());
-                }
+            Reply::Token(token, trial) => self.token_tried(id, step, token, trial),
+            Reply::Tried { pem, trial } => self.certificate_tried(id, step, pem, trial),
+            Reply::TriedAgain(retrial) => self.tried_again(id, step, retrial),
+            Reply::Untried { pem } => self.certificate_issued(id, step, pem, false),
+            Reply::Unread(error) => {
+                let told =
+                    format!("the private key of the certificate can't be read: {}", causes::told(&error));
+                self.hinder_step(id, step, (Reason::Retrying, told.into()), 1);
             }
         }
     }
 
     fn written(&mut self, id: &LaneId, step: &Step, object: &Object) {
-        if self.shard_mut(&id.cluster).is_gone_again(object) {
+        if self.shard_mut(&id.cluster).is_gone(object) {
             return;
         }
-        self.sight(&id.cluster, object);
         let key = step.key.clone();
+        // Of what was written, and not of what a watch has told since.
+        let sighted = self.sighted(&id.cluster, object);
+        let stored = sighted.as_ref().and_then(|sighted| sighted.sighting.altered());
+        if let Some(sighted) = sighted {
+            self.shard_mut(&id.cluster).remember(sighted);
+        }
         let (origin, manifest, what) = match &step.work {
             Work::Create { manifest } => (Origin::Created, manifest, What::Created(key.clone())),
             Work::Update { manifest, origin: Origin::Adopted, .. } => {
@@ -105,28 +118,31 @@ impl Machine {
             _ => return,
         };
         let Wave::Apply(stage) = step.wave else { return };
-        let what = if step.why == Why::Drifted { What::Corrected(key.clone()) } else { what };
+        let is_correction = matches!(step.why, Why::Drifted | Why::MarksChanged);
+        let what = if is_correction { What::Corrected(key.clone()) } else { what };
         let record = Recorded {
             kind: step.kind.clone(),
             uid: Some(object.uid.clone()),
+            may_be_gone: false,
             manifest: Some(manifest.hash()),
             origin,
             stage,
+            stored: stored.map(Box::new),
         };
         if let Some(lane) = self.lane_mut(id) {
             lane.looked.remove(&key);
             lane.failures = 0;
             lane.record.objects.insert(key, record);
         }
-        if step.why == Why::Drifted {
+        if is_correction {
             self.note_correction(id, &step.key);
         }
         self.publish(&id.cluster, Some(&id.context), what);
     }
 
     fn found(&mut self, id: &LaneId, step: &Step, found: Option<&Object>) {
-        let gone = &self.shard_mut(&id.cluster).gone;
-        let found = found.filter(|object| !gone.contains_key(&object.uid));
+        let shard = self.shard_mut(&id.cluster);
+        let found = found.filter(|object| !shard.is_gone(object));
         self.note_read(id, step, found);
         let remembered = found.and_then(|object| self.sight(&id.cluster, object));
         let desired = self.desired(&id.cluster, &id.context, &step.key);
@@ -140,7 +156,12 @@ impl Machine {
             return;
         }
         lane.looked.remove(&step.key);
-        if let (Why::NotRecorded, Wave::Apply(stage), Some(object)) = (step.why, step.wave, found) {
+        // A later object that has the name by now is looked at in its turn.
+        let known = shard.objects.get(&id.context).and_then(|known| known.get(&step.key));
+        let is_newest = |object: &&Object| known.is_some_and(|(_, known)| known.uid == object.uid);
+        if let (Why::NotRecorded, Wave::Apply(stage), Some(object)) =
+            (step.why, step.wave, found.filter(is_newest))
+        {
             lane.take_stock(object, stage);
         }
     }
@@ -166,9 +187,12 @@ impl Machine {
     fn expect_gone(&mut self, id: &LaneId, step: &Step) {
         let Some(lane) = self.lane_mut(id) else { return };
         if let Some(record) = lane.record.objects.get_mut(&step.key) {
-            lane.claims_gone |= record.uid.take().is_some();
+            lane.claims_gone |= record.is_expected();
+            record.may_be_gone = true;
             lane.unsaved |= step.kind.is_namespace();
         }
+        // What was read by its name was not being deleted.
+        lane.looked.remove(&step.key);
     }
 
     fn released(&mut self, id: &LaneId, step: &Step) {
@@ -249,9 +273,20 @@ impl Machine {
         self.send_request(id, look, call, Request::Get { kind, key });
     }
 
-    fn step_failed(&mut self, id: &LaneId, step: &Step, error: &cluster::Error) {
-        let random = self.jitter.next();
+    pub(super) fn step_failed(&mut self, id: &LaneId, step: &Step, error: &cluster::Error) {
         let factor = if error.is_retryable() { 1 } else { REFUSED_WAIT_FACTOR };
+        self.hinder_step(id, step, (reason_of(error), causes::told(error).into()), factor);
+    }
+
+    /// A step is tried again after a wait, so many times longer than after a passing failure.
+    pub(super) fn hinder_step(
+        &mut self,
+        id: &LaneId,
+        step: &Step,
+        (reason, message): (Reason, Arc<str>),
+        factor: u32,
+    ) {
+        let random = self.jitter.next();
         let (min, max) = (self.options.retry_min * factor, self.options.retry_max * factor);
         let now = self.now;
         let Some(lane) = self.lane_mut(id) else { return };
@@ -260,14 +295,9 @@ impl Machine {
         // Of the steps of one wave the first try counts; a time that is over belongs to an earlier wave.
         let earlier = lane.retry_at.filter(|earlier| *earlier > now);
         lane.retry_at = Some(earlier.map_or(at, |earlier| earlier.min(at)));
-        let cause = Cause {
-            reason: reason_of(error),
-            message: causes::told(error).into(),
-            object: Some(step.key.clone()),
-            next_try: Some(at),
-        };
-        lane.errors.insert(step_key(step), cause);
-        let causes = lane.errors.values().cloned().collect();
+        let cause = Cause { reason, message, object: Some(step.key.clone()), next_try: Some(at) };
+        lane.errors.insert(step_key(step), Some(cause));
+        let causes = lane.told_errors().cloned().collect();
         self.timers.set(at, Alarm::Lane(id.clone()));
         if matches!(step.work, Work::Look) && self.shard_mut(&id.cluster).is_listed(&step.kind) {
             // The list does not have it as ours: what was done is that no more, until a look shows otherwise.
@@ -283,6 +313,9 @@ impl Machine {
 
     /// A watch told of an object.
     pub(super) fn object_seen(&mut self, cluster: &ClusterId, object: &Object) {
+        if object.marks.is_none() {
+            return self.object_disclaimed(cluster, object);
+        }
         // An echo of our own write wakes nobody.
         if self.shard_mut(cluster).knows(object) {
             return;
@@ -293,6 +326,15 @@ impl Machine {
         self.ready.insert(LaneId { cluster: cluster.clone(), context });
     }
 
+    /// A watch told of an object that carries marks without their proof. One that was ours until now is read by its name.
+    fn object_disclaimed(&mut self, cluster: &ClusterId, object: &Object) {
+        let shard = self.shard_mut(cluster);
+        let Some(context) = shard.context_of(object) else { return };
+        shard.told_gone(object);
+        shard.forget(&context, &object.key);
+        self.ready.insert(LaneId { cluster: cluster.clone(), context });
+    }
+
     /// A watch told that an object is gone, or carries our marks no more.
     pub(super) fn object_gone(&mut self, cluster: &ClusterId, object: &Object) {
         let Some(marks) = &object.marks else { return };
@@ -300,7 +342,9 @@ impl Machine {
         let shard = self.shard_mut(cluster);
         shard.told_gone(object);
         let Some(known) = shard.forget(&context, &object.key) else { return };
-        let was_going = known.deleting.is_some() || object.deleting.is_some();
+        // While a finalizer is left it is there, and has lost our labels alone: that shows when it is read by its name.
+        let is_held = object.deleting.as_ref().is_some_and(|finalizers| !finalizers.is_empty());
+        let was_going = (known.deleting().is_some() || object.deleting.is_some()) && !is_held;
         if known.uid != object.uid {
             // An object of the same name is there already; what is gone was its forerunner.
             let objects = shard.objects.entry(context).or_default();

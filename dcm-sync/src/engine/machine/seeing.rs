@@ -1,32 +1,93 @@
 //! What is seen of objects, held against what is desired of them.
 
-use dcm_core::fields;
-use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::app_context::Bundle;
+use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::plan::Desired;
-use dcm_core::port::cluster::Object;
+use dcm_core::plan::{Desired, Sighting};
+use dcm_core::port::cluster::{Marks, Object, WatchEvent};
+use dcm_core::port::proof::ClusterProofKey;
 
 use super::Machine;
 use super::shard::Known;
 use super::timers::Alarm;
 use crate::engine::Safeguard;
+use crate::engine::io::{Input, LaneId, Reply};
+
+/// What was seen of an object of ours.
+pub(super) struct Sighted {
+    pub(super) context: ContextId,
+    pub(super) kind: GroupVersionKind,
+    pub(super) key: ObjectKey,
+    pub(super) sighting: Sighting,
+}
 
 impl Machine {
-    /// Remembers an object that carries our marks, and what of it somebody else took.
-    ///
-    /// One that tells who holds what and is of a context that is not loaded yet is kept whole until that is known.
+    /// An input in which only marks with their proof count: that of all objects is looked at here, and nowhere else. An object
+    /// without is like one that has no marks: it is found by its name alone, where it is wanted or recorded.
+    pub(super) fn disclaimed(&mut self, mut input: Input) -> Input {
+        if !self.options.keeps(Safeguard::MarksProved) {
+            return input;
+        }
+        let cluster = match &input {
+            Input::Watched(cluster, ..) => Some(cluster),
+            Input::Replied(ticket, _) => self.pending.cluster(*ticket),
+            _ => None,
+        };
+        let key = cluster.and_then(|cluster| self.proofs_on(cluster));
+        let key = key.as_ref();
+        let mut unproved: u64 = 0;
+        let mut disclaim = |object: &mut Object| {
+            let is_marked = object.marks.is_some();
+            object.disclaim_unproved(key);
+            unproved += u64::from(is_marked && object.marks.is_none());
+        };
+        match &mut input {
+            Input::Watched(_, _, _, Ok(Some(WatchEvent::Listed(objects) | WatchEvent::Listing(objects)))) => {
+                objects.iter_mut().for_each(disclaim);
+            }
+            Input::Watched(_, _, _, Ok(Some(WatchEvent::Applied(object) | WatchEvent::Deleted(object)))) => {
+                disclaim(object);
+            }
+            Input::Replied(_, Ok(Reply::Found(Some(object)) | Reply::Written(object))) => {
+                object.disclaim_unproved(key);
+            }
+            _ => {}
+        }
+        self.unproved += unproved;
+        input
+    }
+
+    /// What proves the marks on the objects of a cluster; none while it is not known which cluster that is.
+    pub(super) fn proofs_on(&self, cluster: &ClusterId) -> Option<ClusterProofKey> {
+        let told = self.shards.get(cluster)?.told.as_ref()?;
+        self.proofs.as_ref().map(|key| key.on(told))
+    }
+
+    /// Remembers an object that carries our marks, and what of it somebody else took or changed.
     pub(super) fn sight(&mut self, cluster: &ClusterId, object: &Object) -> Option<ContextId> {
+        let sighted = self.sighted(cluster, object)?;
+        self.shard_mut(cluster).remember(sighted)
+    }
+
+    /// What is to be remembered of an object that carries our marks.
+    ///
+    /// One of a context that is not loaded yet is kept whole until that is known, as far as there is room.
+    pub(super) fn sighted(&mut self, cluster: &ClusterId, object: &Object) -> Option<Sighted> {
         let owner = self.options.owner.clone();
         let marks = object.marks.as_ref().filter(|marks| marks.owner == owner)?;
-        let tells = fields::entries(&object.body).next().is_some();
-        let desired = if tells { self.desired(cluster, &marks.context, &object.key) } else { None };
-        let is_known = self.contexts.contains_key(&marks.context);
+        let desired = self.desired(cluster, &marks.context, &object.key);
+        let (is_known, limits) = (self.contexts.contains_key(&marks.context), self.unread_limits());
         let shard = self.shard_mut(cluster);
-        if tells && !is_known {
-            let unread = shard.unread.entry(marks.context.clone()).or_default();
-            unread.insert(object.key.clone(), object.clone());
+        if !is_known && !shard.unread.keep(&marks.context, object, limits) {
+            self.unkept += 1;
+            return None;
         }
-        shard.remember(&owner, object, desired.as_ref())
+        let context = shard.objects.get_key_value(&marks.context).map(|(context, _)| context.clone());
+        let context = context.unwrap_or_else(|| marks.context.clone());
+        let mut sighting = Sighting::of(object, desired.as_ref());
+        // Thousands of objects share two names: keep each once.
+        sighting.marks = Some(Marks { owner, context: context.clone(), ..marks.clone() });
+        Some(Sighted { context, kind: object.kind.clone(), key: object.key.clone(), sighting })
     }
 
     /// What is desired of an object.
@@ -39,6 +100,28 @@ impl Machine {
         let context = self.contexts.get(context).filter(|_| self.options.keeps(Safeguard::DriftCorrected))?;
         let manifest = context.bundle(cluster)?.manifest(key)?.clone();
         Some(Desired { manifest, labels: context.root.labels.clone() })
+    }
+
+    /// Forgets recorded objects that were written as they are desired now, and seen while something else was, or nothing: what
+    /// others changed of them is not known. They are read by their names. What is not recorded is known by what was seen alone,
+    /// and is read before it counts as there.
+    pub(super) fn forget_uncompared(&mut self, id: &LaneId, before: Option<&Bundle>) {
+        let Some(bundle) = self.contexts.get(&id.context).and_then(|context| context.bundle(&id.cluster))
+        else {
+            return;
+        };
+        let Some(shard) = self.shards.get_mut(&id.cluster) else { return };
+        for manifest in bundle.manifests() {
+            let (key, hash) = (manifest.key(), Some(manifest.hash()));
+            let is_compared = before.and_then(|before| before.manifest(key)).map(Manifest::hash) == hash;
+            let is_unread = shard.unread.is_whole(&id.context, key);
+            let sighting = shard.sighting(&id.context, key).and_then(|sighting| sighting.marks.as_ref());
+            let is_recorded = shard.has_recorded(&id.context, key);
+            let is_as_written = sighting.is_some_and(|marks| marks.manifest == hash);
+            if is_recorded && is_as_written && !is_compared && !is_unread {
+                shard.forget(&id.context, key);
+            }
+        }
     }
 
     /// Forgets what is known of the objects of a kind that we may not watch, so that each recorded one is asked for by name.
@@ -59,7 +142,7 @@ impl Machine {
     /// Looks again at objects that were seen before their context was loaded, unless they were seen otherwise since.
     pub(super) fn read_unread(&mut self, cluster: &ClusterId, context: &ContextId) {
         let shard = self.shard_mut(cluster);
-        for object in shard.unread.remove(context).unwrap_or_default().into_values() {
+        for object in shard.unread.take(context) {
             let known = self.shard_mut(cluster).objects.get(context).and_then(|known| known.get(&object.key));
             let is_as_seen = known.is_some_and(|(_, sighting)| {
                 sighting.uid == object.uid && sighting.resource_version == object.resource_version
@@ -114,7 +197,8 @@ mod tests {
             origin: Origin::Created,
         };
         let labels = Arc::new(BTreeMap::new());
-        let mut body = Stamped { manifest: manifest.clone(), marks: marks.clone(), labels }.body();
+        let mut body =
+            Stamped { manifest: manifest.clone(), marks: marks.clone(), labels, proof: None }.body();
         let theirs = json!({"manager": "person", "operation": "Update", "fieldsV1": {"f:data": {"f:a": {}}}});
         body["metadata"]["managedFields"] = json!([theirs]);
         Object {
@@ -160,7 +244,7 @@ mod tests {
         machine.contexts.insert(context_id(), context());
         machine.read_unread(&cluster(), &context_id());
         assert_eq!(fields_taken(&mut machine), 1);
-        assert!(machine.shard_mut(&cluster()).unread.is_empty());
+        assert!(machine.shard_mut(&cluster()).unread.take(&context_id()).is_empty());
     }
 
     #[test]

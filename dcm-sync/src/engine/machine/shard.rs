@@ -1,33 +1,37 @@
 //! One cluster with all its lanes: who owns it, how it is reached, what is known of it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
-use dcm_core::name::{ContextId, OwnerId};
-use dcm_core::plan::{Desired, Sighting};
-use dcm_core::port::cluster::{ClusterUid, Fence, Marks, Object};
+use dcm_core::name::ContextId;
+use dcm_core::plan::Sighting;
+use dcm_core::port::cluster::{ClusterUid, Fence, Object};
 use dcm_core::port::store::Version;
 use dcm_core::status::Cause;
 use jiff::Timestamp;
 
 use super::admission::Place;
 use super::lane::Lane;
+use super::listing::Listing;
+use super::seeing::Sighted;
+use super::trials::Rounds;
+use super::unread::Unread;
 use crate::engine::backoff::Row;
 use crate::engine::bucket::Bucket;
 use crate::engine::io::Epoch;
 use crate::record;
 
-/// What is known of one context's objects.
-pub(super) type Objects = BTreeMap<ObjectKey, (GroupVersionKind, Sighting)>;
+/// What is known of one context's objects. Boxed, like lanes: a map has room for eleven contexts even when there is one.
+pub(super) type Objects = Box<BTreeMap<ObjectKey, (GroupVersionKind, Sighting)>>;
 
 pub(super) struct Shard {
     /// The record as it was seen last.
     pub record: Option<(record::Shard, Version)>,
     /// When there was news of the record last, counted over all shards.
     pub news: u64,
-    /// What our write under way makes of the record.
-    pub saving: Option<record::Shard>,
+    /// What our write under way makes of the record. Boxed: hardly ever is one under way.
+    pub saving: Option<Box<record::Shard>>,
     /// We have begun to give it back, and don't know yet what became of that: it may be another's already.
     pub giving_back: bool,
     /// Our last write of the record failed: before there is news of it, or a while is over, another one is in vain.
@@ -48,11 +52,12 @@ pub(super) struct Shard {
     pub watches: BTreeMap<GroupVersionKind, Watch>,
     pub objects: BTreeMap<ContextId, Objects>,
     /// Objects of contexts that are not loaded yet: until then it is not known what is desired of them.
-    pub unread: BTreeMap<ContextId, BTreeMap<ObjectKey, Object>>,
+    pub unread: Unread,
     pub bucket: Bucket,
     pub requests: usize,
     /// Objects that are gone, or not ours any more, by their UIDs, while a late answer or watch may still tell of them.
-    pub gone: BTreeMap<Arc<str>, Gone>,
+    /// Boxed, like lanes.
+    pub gone: BTreeMap<Arc<str>, Box<Gone>>,
     /// What is under way to open the connection, and watches on it.
     pub openings: usize,
     /// The connection waits for room to be opened.
@@ -61,6 +66,8 @@ pub(super) struct Shard {
     pub place: Place,
     /// Lanes that could not send all they wanted, in the order in which it is their turn.
     pub starved: VecDeque<ContextId>,
+    /// The trials of the credentials that it issued.
+    pub trials: Rounds,
     /// The cluster asked for fewer requests until then.
     pub hold_until: Option<Timestamp>,
     /// Boxed, like shards: a map has room for eleven of them even when there is one.
@@ -84,8 +91,8 @@ pub(super) enum Link {
     /// Since then.
     Connecting(Timestamp),
     Up,
-    /// Not reached; tried again at the cause's next try.
-    Broken(Cause),
+    /// Not reached; tried again at the cause's next try. Boxed: most clusters are reached.
+    Broken(Box<Cause>),
 }
 
 /// A watch on the objects of one kind.
@@ -97,6 +104,8 @@ pub(super) struct Watch {
     pub waits: bool,
     /// It has listed since it was opened.
     pub has_listed: bool,
+    /// What has come of a list that has not come to its end. Boxed: hardly ever is one under way.
+    pub listing: Option<Box<Listing>>,
     pub row: Row,
 }
 
@@ -128,7 +137,14 @@ pub(super) struct Gone {
 
 impl Watch {
     pub(super) fn new() -> Self {
-        Self { known: Known::Nothing, is_open: false, waits: false, has_listed: false, row: Row::default() }
+        Self {
+            known: Known::Nothing,
+            is_open: false,
+            waits: false,
+            has_listed: false,
+            listing: None,
+            row: Row::default(),
+        }
     }
 }
 
@@ -136,7 +152,7 @@ impl Shard {
     /// What the cluster said it is, as far as that is stored, or being stored.
     pub(super) fn identity(&self) -> Option<&ClusterUid> {
         let record = self.record.as_ref().map(|(record, _)| record);
-        self.saving.as_ref().or(record)?.identity.as_ref()
+        self.saving.as_deref().or(record)?.identity.as_ref()
     }
 
     pub(super) fn new(bucket: Bucket) -> Self {
@@ -156,7 +172,7 @@ impl Shard {
             row: Row::default(),
             watches: BTreeMap::new(),
             objects: BTreeMap::new(),
-            unread: BTreeMap::new(),
+            unread: Unread::default(),
             bucket,
             requests: 0,
             gone: BTreeMap::new(),
@@ -164,6 +180,7 @@ impl Shard {
             connection_waits: false,
             place: Place::default(),
             starved: VecDeque::new(),
+            trials: Rounds::default(),
             hold_until: None,
             lanes: BTreeMap::new(),
         }
@@ -201,36 +218,34 @@ impl Shard {
             object.marks.as_ref().and_then(|marks| self.objects.get(&marks.context)?.get(&object.key));
         known.is_some_and(|(_, sighting)| {
             let (told, known) = (&object.resource_version, &sighting.resource_version);
-            sighting.uid == object.uid && (told == known || is_older(told, known))
+            is_older(told, known) || (sighting.uid == object.uid && told == known)
         })
     }
 
+    /// True when a context's record has an object.
+    pub(super) fn has_recorded(&self, context: &ContextId, key: &ObjectKey) -> bool {
+        self.lanes.get(context).is_some_and(|lane| lane.record.objects.contains_key(key))
+    }
+
+    /// What was seen of an object of ours.
+    pub(super) fn sighting(&self, context: &ContextId, key: &ObjectKey) -> Option<&Sighting> {
+        self.objects.get(context)?.get(key).map(|(_, sighting)| sighting)
+    }
+
     /// Remembers an object that carries our marks, unless a later state of it is known.
-    pub(super) fn remember(
-        &mut self,
-        owner: &OwnerId,
-        object: &Object,
-        desired: Option<&Desired>,
-    ) -> Option<ContextId> {
-        let marks = object.marks.as_ref().filter(|marks| marks.owner == *owner)?;
-        if self.gone.contains_key(&object.uid) {
+    pub(super) fn remember(&mut self, sighted: Sighted) -> Option<ContextId> {
+        let Sighted { context, kind, key, sighting } = sighted;
+        if self.gone.contains_key(&sighting.uid) {
             return None;
         }
-        let context = match self.objects.get_key_value(&marks.context) {
-            Some((context, _)) => context.clone(),
-            None => marks.context.clone(),
-        };
         let known = self.objects.entry(context.clone()).or_default();
-        if let Some((_, sighting)) = known.get(&object.key)
-            && sighting.uid == object.uid
-            && is_older(&object.resource_version, &sighting.resource_version)
-        {
-            return Some(context);
+        // Versions of one kind go on over all its objects: an earlier one that had the name is older, too.
+        let is_late = known
+            .get(&key)
+            .is_some_and(|(_, known)| is_older(&sighting.resource_version, &known.resource_version));
+        if !is_late {
+            known.insert(key, (kind, sighting));
         }
-        let mut sighting = Sighting::of(object, desired);
-        // Thousands of objects share two names: keep each once.
-        sighting.marks = Some(Marks { owner: owner.clone(), context: context.clone(), ..marks.clone() });
-        known.insert(object.key.clone(), (object.kind.clone(), sighting));
         Some(context)
     }
 
@@ -249,7 +264,8 @@ impl Shard {
         let watch = self.watches.get(kind);
         let is_told = !watch.is_some_and(|watch| matches!(watch.known, Known::Listed | Known::Nothing));
         let is_being_listed = watch.is_some_and(|watch| watch.is_open && !watch.has_listed);
-        self.gone.insert(uid.clone(), Gone { kind: kind.clone(), is_told, is_being_listed, version: None });
+        let gone = Gone { kind: kind.clone(), is_told, is_being_listed, version: None };
+        self.gone.insert(uid.clone(), Box::new(gone));
         self.forget_gone();
     }
 
@@ -257,30 +273,41 @@ impl Shard {
     pub(super) fn told_gone(&mut self, object: &Object) {
         let version = Some(object.resource_version.clone());
         let gone = Gone { kind: object.kind.clone(), is_told: true, is_being_listed: false, version };
-        self.gone.insert(object.uid.clone(), gone);
+        self.gone.insert(object.uid.clone(), Box::new(gone));
         self.forget_gone();
     }
 
-    /// True when an object that was written is gone again, as an answer may come late. What we took over after it was no
-    /// longer ours is there.
-    pub(super) fn is_gone_again(&mut self, written: &Object) -> bool {
-        let Some(gone) = self.gone.get(&written.uid) else { return false };
-        let is_back = gone.version.as_ref().is_some_and(|gone| is_older(gone, &written.resource_version));
-        if is_back {
-            self.gone.remove(&written.uid);
+    /// True when an object of an answer is gone, as an answer may come late. One in the version in which it left what is ours, or
+    /// in a later one, is there: it lost its marks alone.
+    pub(super) fn is_gone(&mut self, answered: &Object) -> bool {
+        let Some(gone) = self.gone.get(&answered.uid) else { return false };
+        let version = &answered.resource_version;
+        let is_there = gone.version.as_ref().is_some_and(|gone| gone == version || is_older(gone, version));
+        if is_there {
+            self.gone.remove(&answered.uid);
         }
-        !is_back
+        !is_there
+    }
+
+    /// The app context among whose objects this one is known, in an earlier state than this.
+    pub(super) fn context_of(&self, object: &Object) -> Option<ContextId> {
+        let is_known = |known: &Objects| {
+            known.get(&object.key).is_some_and(|(_, sighting)| {
+                sighting.uid == object.uid && !is_older(&object.resource_version, &sighting.resource_version)
+            })
+        };
+        self.objects.iter().find(|(_, known)| is_known(known)).map(|(context, _)| context.clone())
     }
 
     /// A kind was listed: its watch tells nothing older any more. What a list has that was made after an object went is
     /// there again, on a server that lost its last writes.
-    pub(super) fn told_all(&mut self, kind: &GroupVersionKind, listed: &[Object]) {
+    pub(super) fn told_all(&mut self, kind: &GroupVersionKind, listed: &BTreeSet<Arc<str>>) {
         for gone in self.gone.values_mut().filter(|gone| gone.kind == *kind) {
             gone.is_told |= !std::mem::take(&mut gone.is_being_listed);
         }
-        for object in listed {
-            if self.gone.get(&object.uid).is_some_and(|gone| gone.is_told) {
-                self.gone.remove(&object.uid);
+        for uid in listed {
+            if self.gone.get(uid).is_some_and(|gone| gone.is_told) {
+                self.gone.remove(uid);
             }
         }
         self.forget_gone();
@@ -305,7 +332,7 @@ impl Shard {
     pub(super) fn going(&mut self, context: &ContextId, key: &ObjectKey) {
         let known = self.objects.get_mut(context).and_then(|known| known.get_mut(key));
         if let Some((_, sighting)) = known {
-            sighting.deleting.get_or_insert_with(Vec::new);
+            sighting.remarks.get_or_insert_default().deleting.get_or_insert_default();
         }
     }
 }

@@ -14,6 +14,7 @@ use super::sharing::FREE_LIMIT;
 use super::steps::reason_of;
 use super::storing::Reading;
 use super::timers::Alarm;
+use super::unread::Unread;
 use crate::engine::Safeguard;
 use crate::engine::bucket::Bucket;
 use crate::engine::event::What;
@@ -109,7 +110,7 @@ impl Machine {
 
     pub(super) fn save_shard(&mut self, cluster: &ClusterId, record: record::Shard) {
         let Some(shard) = self.shards.get_mut(cluster) else { return };
-        shard.saving = Some(record.clone());
+        shard.saving = Some(Box::new(record.clone()));
         let version = shard.record.as_ref().map(|(_, version)| *version);
         self.note_held(cluster);
         self.effects.push(Effect::SaveShard { cluster: cluster.clone(), record, version });
@@ -118,7 +119,7 @@ impl Machine {
     pub(super) fn shard_saved(&mut self, cluster: &ClusterId, saved: &Result<Version, store::Error>) {
         let owned_before = self.shards.get(cluster).is_some_and(|shard| self.owns(shard));
         let Some(shard) = self.shards.get_mut(cluster) else { return };
-        let Some(record) = shard.saving.take() else { return };
+        let Some(record) = shard.saving.take().map(|record| *record) else { return };
         match saved {
             &Ok(version) => {
                 shard.giving_back = false;
@@ -350,7 +351,7 @@ impl Machine {
     }
 
     pub(super) fn break_until(&mut self, cluster: &ClusterId, cause: Cause, next_try: jiff::Timestamp) {
-        self.disconnect(cluster, Link::Broken(cause.clone()));
+        self.disconnect(cluster, Link::Broken(Box::new(cause.clone())));
         self.timers.set(next_try, Alarm::Connect(cluster.clone()));
         self.publish(cluster, None, What::Hindered(cause));
         self.wake_lanes(cluster);
@@ -366,7 +367,7 @@ impl Machine {
         shard.epoch = Epoch(shard.epoch.0 + 1);
         shard.watches.clear();
         shard.objects.clear();
-        shard.unread.clear();
+        shard.unread = Unread::default();
         shard.requests = 0;
         shard.gone.clear();
         shard.openings = 0;

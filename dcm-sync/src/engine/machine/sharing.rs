@@ -85,7 +85,7 @@ impl Machine {
         let shard = self.shards.get(cluster).filter(|shard| !shard.lanes.is_empty());
         let owner = shard.map(|shard| {
             let record = shard.record.as_ref().map(|(record, _)| record);
-            shard.saving.as_ref().or(record).and_then(|record| record.owner.clone())
+            shard.saving.as_deref().or(record).and_then(|record| record.owner.clone())
         });
         // It is ours still, or nobody's yet.
         let is_on_its_way =

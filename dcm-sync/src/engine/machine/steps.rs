@@ -9,7 +9,6 @@ use dcm_core::name::ClusterId;
 use dcm_core::plan::{self, Plan, RequestWork, Step, Why, Work};
 use dcm_core::port::clock::Random as _;
 use dcm_core::port::cluster::{self, Call, Marks, Origin, Stamped};
-use dcm_core::port::synchronizer::Issued;
 use dcm_core::status::{Cause, LaneState, Reason};
 
 use jiff::Timestamp;
@@ -24,7 +23,6 @@ use crate::engine::Safeguard;
 use crate::engine::backoff;
 use crate::engine::event::What;
 use crate::engine::io::{ClusterCall, Effect, LaneId, Request};
-use crate::record::{Outcome, SCHEMA};
 
 /// A signer that answers within this time is not worth a word in the status, which is a write to the store.
 const SIGNER_PROMPT: std::time::Duration = std::time::Duration::from_secs(1);
@@ -35,8 +33,6 @@ enum Run {
     Changed,
     /// As [`Self::Changed`], and the status tells what somebody else did.
     Drifted(Cause),
-    /// A result was taken; it is stored with what follows from it.
-    Collected,
     /// Something is under way on the cluster, and there is nothing to tell yet.
     UnderWay,
     /// It has to wait for budget.
@@ -55,10 +51,10 @@ pub(super) fn step_key(step: &Step) -> StepKey {
 }
 
 impl Machine {
-    /// Runs what may run now. The lane's record is stored next, but when the answer is true: then it is planned again first.
-    pub(super) fn run_wave(&mut self, id: &LaneId, plan: &Plan) -> bool {
+    /// Runs what may run now. The lane's record is stored next.
+    pub(super) fn run_wave(&mut self, id: &LaneId, plan: &Plan) {
         let mut causes = Vec::new();
-        let (mut changed, mut collected) = (false, false);
+        let mut changed = false;
         let (mut starved, mut served) = (false, false);
         for step in plan.runnable() {
             let key = step_key(step);
@@ -72,46 +68,45 @@ impl Machine {
                     changed = true;
                     causes.push(cause);
                 }
-                Run::Collected => collected = true,
                 Run::UnderWay => served = true,
                 Run::Starved => starved = true,
                 Run::Waits(cause) => causes.push(cause),
             }
         }
-        let Some(lane) = self.lane_mut(id) else { return false };
+        let Some(lane) = self.lane_mut(id) else { return };
         lane.starved = starved;
         lane.eager = false;
         if starved {
             self.queue(id, served);
         }
         self.tell_causes(id, plan, causes);
-        let again = collected && !changed;
-        if again || (changed && !self.lane_mut(id).is_some_and(|lane| lane.unsaved)) {
+        if changed && !self.lane_mut(id).is_some_and(|lane| lane.unsaved) {
             self.ready.insert(id.clone());
         }
-        again
     }
 
-    /// Sends reads that go before the wave.
-    pub(super) fn send_all(&mut self, id: &LaneId, steps: Vec<Step>) {
-        let (mut starved, mut served) = (false, false);
+    /// Sends what goes before the wave, or after all, and returns what has to wait for budget.
+    pub(super) fn send_all(&mut self, id: &LaneId, steps: Vec<Step>) -> Vec<Step> {
+        let (mut left, mut served) = (Vec::new(), false);
         for step in steps {
-            match self.send(id, step) {
-                Run::Starved => starved = true,
+            match self.send(id, step.clone()) {
+                Run::Starved => left.push(step),
                 _ => served = true,
             }
         }
+        let starved = !left.is_empty();
         self.lane_mut(id).into_iter().for_each(|lane| lane.starved = starved);
         if starved {
             self.queue(id, served);
         }
+        left
     }
 
     /// Tells what the wave met, what failed before, and what others did that is left so. What others deleted is told until
     /// it is made again, and the word of it goes with the next record: alone it would cost a write.
     fn tell_causes(&mut self, id: &LaneId, plan: &Plan, met: Vec<Cause>) {
         let Some(lane) = self.lane_mut(id) else { return };
-        let rests = lane.record.state == LaneState::Done && lane.errors.is_empty();
+        let rests = lane.record.state == LaneState::Done && lane.told_errors().next().is_none();
         let is_made_again = |cause: &&Cause| {
             let is_made = |step: &Step| {
                 cause.object.as_ref() == Some(&step.key) && matches!(step.work, Work::Create { .. })
@@ -119,7 +114,7 @@ impl Machine {
             cause.reason == Reason::Drifted && plan.runnable().any(is_made)
         };
         let missing = lane.record.causes.iter().filter(is_made_again).cloned();
-        let failed = lane.errors.values().cloned();
+        let failed = lane.told_errors().cloned();
         let met = met.into_iter().chain(missing);
         let causes: Vec<Cause> = met.chain(failed).chain(plan.drift().iter().cloned()).collect();
         // What is only looked at again is as it was, until the answer is there.
@@ -139,9 +134,12 @@ impl Machine {
             Work::Await(cause) | Work::Blocked(cause) => {
                 Run::Waits(Cause { next_try: self.look_again(id, step).or(cause.next_try), ..cause.clone() })
             }
-            Work::Request { name, work: RequestWork::Collect { certificate } } => {
-                self.collect(id, name, certificate, step)
+            Work::Request { work: RequestWork::Collect { certificate }, .. }
+                if pem(certificate).is_none() =>
+            {
+                Run::Waits(cause(Reason::Invalid, "the issued certificate is not base64 of PEM", step))
             }
+            Work::Request { name, work: RequestWork::Collect { .. } } => self.collect(id, step, name),
             Work::Request { work: RequestWork::AwaitSigner, .. } => self.await_signer(id, step),
             Work::Request { work: RequestWork::Token { account: None, .. }, .. } => {
                 Run::Waits(cause(Reason::Waiting, "the service account is not there", step))
@@ -181,35 +179,24 @@ impl Machine {
         let dropped = lane.record.objects.remove(&step.key);
         // A namespace that is gone stays gone in the record, whatever comes next.
         lane.unsaved |= dropped.is_some() && step.kind.is_namespace();
-        lane.claims_gone |= dropped.is_some_and(|record| record.uid.is_some());
+        lane.claims_gone |= dropped.is_some_and(|record| record.is_expected());
     }
 
-    fn collect(&mut self, id: &LaneId, name: &Arc<str>, certificate: &str, step: &Step) -> Run {
-        let pem = STANDARD.decode(certificate).ok().and_then(|bytes| String::from_utf8(bytes).ok());
-        let Some(pem) = pem else {
-            let message = "the issued certificate is not base64 of PEM";
-            return Run::Waits(cause(Reason::Invalid, message, step));
+    /// Tries a certificate. If it was refused before, deletes its CertificateSigningRequest, so that the next step makes another one: the signer
+    /// may have another authority by now.
+    fn collect(&mut self, id: &LaneId, step: &Step, name: &Arc<str>) -> Run {
+        let was_refused = self.lane_mut(id).is_some_and(|lane| lane.was_refused(name));
+        // Only requests with our proof are deleted.
+        let seen = self.shard_mut(&id.cluster).sighting(&id.context, &step.key);
+        let Some(seen) = seen.filter(|seen| was_refused && seen.deleting().is_none()) else {
+            return self.send(id, step.clone());
         };
-        let received = Some(self.now);
-        self.issued(id, name, Issued::Certificate { pem: pem.into(), received }, None);
-        Run::Collected
-    }
-
-    /// Keeps a result until it is stored together with the lane's record.
-    pub(super) fn issued(&mut self, id: &LaneId, name: &Arc<str>, issued: Issued, account: Option<Arc<str>>) {
-        let Some(lane) = self.lane_mut(id) else { return };
-        lane.answered(Outcome { schema: SCHEMA, name: name.clone(), issued }, account);
-        self.publish(&id.cluster, Some(&id.context), What::Issued(name.clone()));
-    }
-
-    /// Drops the results of requests that the plan sends again. True when there were any.
-    pub(super) fn lapse(&mut self, id: &LaneId, plan: &Plan) -> bool {
-        let lapsed = self.lane_mut(id).map(|lane| lane.lapse(plan)).unwrap_or_default();
-        let is_any = !lapsed.is_empty();
-        for name in lapsed {
-            self.publish(&id.cluster, Some(&id.context), What::Lapsed(name));
+        let work = Work::Delete { observed: seen.precondition() };
+        let run = self.send(id, Step { work, why: Why::NotIssued, ..step.clone() });
+        if let (Run::UnderWay, Some(lane)) = (&run, self.lane_mut(id)) {
+            lane.forget_refused(name);
         }
-        is_any
+        run
     }
 
     fn await_signer(&mut self, id: &LaneId, step: &Step) -> Run {
@@ -240,8 +227,7 @@ impl Machine {
         let Some((call, request)) = self.request(id, &step) else {
             return Run::Waits(cause(Reason::Invalid, "it can't be put into a request", &step));
         };
-        if let (Why::Drifted, Work::Update { terms, .. }) = (step.why, &step.work) {
-            let cause = plan::drift_cause(&step.key, &terms.taken);
+        if let Some(cause) = drift(&step) {
             self.publish(&id.cluster, Some(&id.context), What::Drifted(cause));
         }
         self.send_request(id, step, call, request);
@@ -258,7 +244,7 @@ impl Machine {
                 check.note_written(&step.key);
             }
             let key = step_key(&step);
-            lane.errors.remove(&key);
+            lane.try_again(&key);
             lane.calls.insert(key, ticket);
         }
         self.pending.insert(
@@ -321,7 +307,9 @@ impl Machine {
         let (kind, key) = (step.kind.clone(), step.key.clone());
         let request = match &step.work {
             Work::Look => Request::Get { kind, key },
-            Work::Count => Request::Contents { namespace: key.name.clone() },
+            Work::Count => {
+                Request::Contents { namespace: key.name.clone(), proofs: self.proofs_on(&id.cluster) }
+            }
             Work::Create { manifest } => Request::Create(self.stamp(id, manifest, Origin::Created)?),
             Work::Update { manifest, observed, origin, terms } => {
                 let mut object = self.stamp(id, manifest, *origin)?;
@@ -330,7 +318,9 @@ impl Machine {
                 Request::Update { object, observed: observed.clone(), force: terms.force }
             }
             Work::Delete { observed } => Request::Delete { kind, key, observed: observed.clone() },
-            Work::Release { observed, .. } => Request::Release { kind, key, observed: observed.clone() },
+            Work::Release { observed, origin, .. } => {
+                Request::Release { kind, key, observed: observed.clone(), origin: *origin }
+            }
             Work::Request { work: RequestWork::Ask { request }, .. } => {
                 let manifest = plan::certificate_manifest(request).ok()?;
                 Request::Create(self.stamp(id, &manifest, Origin::Created)?)
@@ -339,13 +329,17 @@ impl Machine {
                 Request::Approve { observed: observed.clone(), key }
             }
             Work::Request { work: RequestWork::Token { request, .. }, .. } => Request::Token(request.clone()),
+            Work::Request { name, work: RequestWork::Collect { certificate } } => {
+                Request::Try { name: name.clone(), key, pem: pem(certificate)? }
+            }
+            Work::Request { name, work: RequestWork::TryAgain { lifetime } } => {
+                Request::TryAgain { name: name.clone(), key, lifetime: *lifetime }
+            }
             Work::Forget
             | Work::Unrecord
             | Work::Await(_)
             | Work::Blocked(_)
-            | Work::Request { work: RequestWork::AwaitSigner | RequestWork::Collect { .. }, .. } => {
-                return None;
-            }
+            | Work::Request { work: RequestWork::AwaitSigner, .. } => return None,
         };
         Some((call, request))
     }
@@ -359,7 +353,23 @@ impl Machine {
             manifest: Some(manifest.hash()),
             origin,
         };
-        Some(Stamped { manifest: manifest.clone(), marks, labels: root.labels.clone() })
+        let proof = self.proofs_on(&id.cluster).map(|key| key.prove(manifest.key(), &marks));
+        Some(Stamped { manifest: manifest.clone(), marks, labels: root.labels.clone(), proof })
+    }
+}
+
+/// A certificate as the API has it, decoded.
+fn pem(certificate: &str) -> Option<Arc<str>> {
+    let bytes = STANDARD.decode(certificate).ok()?;
+    Some(String::from_utf8(bytes).ok()?.into())
+}
+
+/// What another client did that a step undoes.
+fn drift(step: &Step) -> Option<Cause> {
+    match (step.why, &step.work) {
+        (Why::Drifted, Work::Update { terms, .. }) => Some(plan::drift_cause(&step.key, &terms.taken)),
+        (Why::MarksChanged, Work::Update { .. }) => Some(plan::tampered_cause(&step.key, None)),
+        _ => None,
     }
 }
 
@@ -372,6 +382,7 @@ pub(super) fn reason_of(error: &cluster::Error) -> Reason {
     match error {
         cluster::Error::Unreachable { .. } | cluster::Error::TimedOut { .. } => Reason::Unreachable,
         cluster::Error::Unauthorized { .. } | cluster::Error::Kubeconfig { .. } => Reason::Unauthorized,
+        cluster::Error::Moved => Reason::ClusterChanged,
         cluster::Error::Forbidden { .. } => Reason::Denied,
         cluster::Error::UnknownKind { .. } | cluster::Error::Unsupported { .. } => Reason::UnknownKind,
         cluster::Error::FieldConflict { .. } => Reason::FieldConflict,

@@ -34,7 +34,8 @@ pub(super) enum Writing {
     /// Nothing is.
     #[default]
     Idle,
-    UnderWay(Saving),
+    /// Boxed, because a save is rarely under way.
+    UnderWay(Box<Saving>),
     /// It could not be stored: nothing is done before it is.
     Failed,
 }
@@ -72,7 +73,7 @@ impl Writing {
     }
 
     /// The save with this ticket is over; none when that is another lane's by now.
-    fn end(&mut self, ticket: Ticket) -> Option<Saving> {
+    fn end(&mut self, ticket: Ticket) -> Option<Box<Saving>> {
         match std::mem::take(self) {
             Self::UnderWay(saving) if saving.ticket == ticket => Some(saving),
             other => {
@@ -149,14 +150,16 @@ impl Machine {
             return self.timers.set(self.now + self.options.retry_min, Alarm::SaveLane(id.clone()));
         }
         self.forget_outdated(id);
+        self.note_unanswered(id);
         let ticket = self.next_ticket();
         let Some(lane) = self.lane_mut(id) else { return };
         lane.keep_wanted(bundle.as_deref());
         let given_up = std::mem::take(&mut lane.given_up);
         let saving = Saving { ticket, outcomes: lane.outcomes.len(), given_up: given_up.clone() };
-        lane.writing = Writing::UnderWay(saving);
+        lane.writing = Writing::UnderWay(Box::new(saving));
         lane.unsaved = false;
-        (lane.renewed, lane.claims_done, lane.claims_gone) = (false, false, false);
+        (lane.renewed, lane.claims_done) = (false, false);
+        (lane.claims_gone, lane.claims_answered) = (false, false);
         lane.record.fence = fence;
         let save = SaveLane {
             ticket,
@@ -167,6 +170,16 @@ impl Machine {
             given_up,
         };
         self.effects.push(Effect::SaveLane(Box::new(save)));
+    }
+
+    /// Notes of which earlier generation requests may still take effect: whoever takes the lane over goes by it.
+    fn note_unanswered(&mut self, id: &LaneId) {
+        let now = self.now;
+        let lane = self.shards.get_mut(&id.cluster).and_then(|shard| shard.lanes.get_mut(&id.context));
+        let Some(lane) = lane else { return };
+        let under_way = lane.calls.values().filter_map(|ticket| self.pending.generation(*ticket));
+        let oldest = under_way.chain(lane.oldest_lost(now)).min();
+        lane.record.unanswered = oldest.filter(|oldest| *oldest < lane.record.generation);
     }
 
     /// Forgets the answered requests that are not desired any more, of a lane that is done, or is being removed: their results
@@ -264,7 +277,7 @@ impl Lane {
             self.record.issued.retain(|answer| answer.name != outcome.name);
             self.record.dropping.push(outcome.name);
         }
-        self.record.namespaces.extend(given_up);
+        self.record.add_namespaces(given_up);
     }
 }
 

@@ -3,7 +3,8 @@
 use dcm_core::app_context::{Action, AppContext, Existing, Generation, Stage, Step};
 use dcm_core::manifest::{GroupVersionKind, Manifest};
 use dcm_core::name::AppName;
-use dcm_core::port::cluster::{ClusterUid, Fence, Object, WatchEvent};
+use dcm_core::port::cluster::{ClusterUid, Fence, Marks, Object, Origin, Stamped, WatchEvent};
+use dcm_core::port::proof::{PROOF_BYTES, ProofKey};
 use dcm_core::port::store::{self, Path};
 use dcm_core::port::synchronizer::Removal;
 use dcm_core::status::LaneState;
@@ -26,7 +27,7 @@ fn a_context_that_changes_while_it_is_read_is_read_once_more_afterwards() {
         let effects = machine.handle(input, now);
         effects.iter().filter(|effect| matches!(effect, Effect::LoadContext(_))).count()
     };
-    assert_eq!(reads(Input::Listed), 0);
+    assert_eq!(reads(Input::Listed(ProofKey::new(&[1; PROOF_BYTES]))), 0);
     assert_eq!(reads(Input::SessionSaved(Ok(Version(1)))), 0);
     assert_eq!([reads(changed()), reads(changed()), reads(changed())], [1, 0, 0]);
     assert_eq!([reads(loaded()), reads(loaded())], [1, 0]);
@@ -61,7 +62,7 @@ fn connected(now: Timestamp) -> (Machine, Vec<(ClusterId, Epoch, GroupVersionKin
 fn connected_with(options: Options, now: Timestamp) -> (Machine, Vec<(ClusterId, Epoch, GroupVersionKind)>) {
     let mut machine = Machine::new(options, 1, now);
     let cluster: ClusterId = "p/c".parse().unwrap();
-    machine.handle(Input::Listed, now);
+    machine.handle(Input::Listed(ProofKey::new(&[1; PROOF_BYTES])), now);
     machine.handle(Input::SessionSaved(Ok(Version(1))), now);
     machine.handle(Input::ContextChanged(context_id()), now);
     machine.handle(Input::ContextLoaded(context_id(), Ok(Some(loaded()))), now);
@@ -119,9 +120,9 @@ fn an_answer_that_comes_after_its_object_went_does_not_bring_it_back() {
     // The answer is still to come.
     shard.requests = 1;
     shard.told_gone(&in_version("9"));
-    assert!(shard.is_gone_again(&in_version("8")));
-    assert!(!shard.is_gone_again(&in_version("10")), "it was given back, and then taken over again");
-    assert!(!shard.is_gone_again(&in_version("8")), "it is there");
+    assert!(shard.is_gone(&in_version("8")));
+    assert!(!shard.is_gone(&in_version("10")), "it was given back, and then taken over again");
+    assert!(!shard.is_gone(&in_version("8")), "it is there");
 }
 
 /// The records of clusters that are to be stored, with their owners.
@@ -210,4 +211,128 @@ fn a_renewal_whose_answer_was_lost_is_known_by_its_version_and_costs_no_cluster(
     assert!(effects.iter().any(|effect| matches!(effect, Effect::Disconnect(_))));
     let [(other, None)] = &saved_sessions(&effects)[..] else { panic!("a new session") };
     assert_ne!(*other, worker);
+}
+
+/// An object of the context in this version, with our marks and their proof.
+fn ours(name: &str, resource_version: &str) -> Object {
+    let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
+    let manifest = Manifest::new(body).unwrap();
+    let marks = Marks {
+        owner: Options::default().owner,
+        context: context_id(),
+        generation: Generation(1),
+        manifest: None,
+        origin: Origin::Created,
+    };
+    let key = ProofKey::new(&[1; PROOF_BYTES]).on(&ClusterUid("uid".into()));
+    let proof = Some(key.prove(manifest.key(), &marks));
+    let (kind, key) = (manifest.kind().clone(), manifest.key().clone());
+    let body = Stamped { manifest, marks: marks.clone(), labels: Arc::default(), proof }.body();
+    Object {
+        kind,
+        key,
+        uid: name.into(),
+        resource_version: resource_version.into(),
+        marks: Some(marks),
+        deleting: None,
+        body: Arc::new(body),
+    }
+}
+
+fn forged(name: &str) -> Object {
+    let mut object = ours(name, "1");
+    Arc::make_mut(&mut object.body)["metadata"]["annotations"] = json!({});
+    object
+}
+
+fn known(machine: &mut Machine, cluster: &ClusterId) -> Vec<String> {
+    let objects = machine.shard_mut(cluster).objects.values();
+    objects.flat_map(|known| known.keys().map(|key| key.name.to_string())).collect()
+}
+
+#[test]
+fn a_list_replaces_what_is_known_when_its_last_page_has_come_and_not_before() {
+    let now = Timestamp::UNIX_EPOCH;
+    let (mut machine, opened) = connected(now);
+    let [(cluster, epoch, kind)] = &opened[..] else { panic!("{opened:?}") };
+    let mut tell = |told| {
+        machine.handle(Input::Watched(cluster.clone(), *epoch, kind.clone(), Ok(Some(told))), now);
+        let is_listed = machine.shard_mut(cluster).is_listed(kind);
+        (known(&mut machine, cluster), is_listed)
+    };
+    let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+    assert_eq!(tell(WatchEvent::Listing(vec![ours("a", "1"), forged("x")])), (names(&[]), false));
+    assert_eq!(tell(WatchEvent::Relisting), (names(&[]), false));
+    assert_eq!(tell(WatchEvent::Listing(vec![ours("b", "2"), ours("b", "2")])), (names(&[]), false));
+    assert_eq!(tell(WatchEvent::Listed(vec![ours("c", "2"), forged("y")])), (names(&["b", "c"]), true));
+    assert_eq!(tell(WatchEvent::Listing(vec![ours("d", "3")])), (names(&["b", "c"]), true));
+    assert_eq!(tell(WatchEvent::Listed(vec![])), (names(&["d"]), true));
+    assert_eq!(machine.gauges(now).objects_unproved, 2);
+    assert_eq!(machine.gauges(now).objects_unkept, 0);
+}
+
+#[test]
+fn a_page_of_a_watch_that_ended_is_no_part_of_the_list_of_the_next_one() {
+    let now = Timestamp::UNIX_EPOCH;
+    let (mut machine, opened) = connected(now);
+    let [(cluster, epoch, kind)] = &opened[..] else { panic!("{opened:?}") };
+    let told = |told| Input::Watched(cluster.clone(), *epoch, kind.clone(), told);
+    machine.handle(told(Ok(Some(WatchEvent::Listing(vec![ours("a", "1")])))), now);
+    machine.handle(told(Ok(Some(WatchEvent::Listing(vec![ours("b", "1")])))), now);
+    machine.handle(told(Ok(None)), now);
+    let later = now + Options::default().retry_max;
+    assert_eq!(watches(machine.handle(Input::Wake, later)), opened);
+    machine.handle(told(Ok(Some(WatchEvent::Listed(vec![ours("c", "2")])))), later);
+    assert_eq!(known(&mut machine, cluster), ["c"]);
+}
+
+#[test]
+fn an_object_that_goes_while_its_kind_is_listed_is_not_brought_back_by_an_earlier_page() {
+    let now = Timestamp::UNIX_EPOCH;
+    let (mut machine, opened) = connected(now);
+    let [(cluster, epoch, kind)] = &opened[..] else { panic!("{opened:?}") };
+    let told = |told| Input::Watched(cluster.clone(), *epoch, kind.clone(), Ok(Some(told)));
+    machine.handle(told(WatchEvent::Listed(vec![ours("a", "1")])), now);
+    machine.handle(told(WatchEvent::Listing(vec![ours("a", "1")])), now);
+    // A request that is still to be answered keeps what went in mind.
+    machine.shard_mut(cluster).requests = 1;
+    machine.shard_mut(cluster).note_gone(kind, &"a".into());
+    machine.handle(told(WatchEvent::Listed(vec![])), now);
+    assert_eq!(known(&mut machine, cluster), [""; 0]);
+}
+
+#[test]
+fn objects_of_contexts_that_are_not_known_are_kept_up_to_a_limit_and_listed_again_when_one_is() {
+    let now = Timestamp::UNIX_EPOCH;
+    let options = Options { unknown_objects_max: 2, ..Options::default() };
+    let (mut machine, opened) = connected_with(options, now);
+    let [(cluster, epoch, kind)] = &opened[..] else { panic!("{opened:?}") };
+    let context = machine.contexts.remove(&context_id()).unwrap();
+    let objects = ["a", "b", "c", "d"].map(|name| ours(name, "1")).to_vec();
+    let listed = Input::Watched(cluster.clone(), *epoch, kind.clone(), Ok(Some(WatchEvent::Listed(objects))));
+    machine.handle(listed, now);
+    assert_eq!(known(&mut machine, cluster), ["a", "b"]);
+    assert_eq!(machine.gauges(now).objects_unkept, 2);
+    machine.contexts.insert(context_id(), context);
+    machine.handle(Input::ContextChanged(context_id()), now);
+    let changed = Loaded { version: Version(2), ..loaded() };
+    let reopened = machine.handle(Input::ContextLoaded(context_id(), Ok(Some(changed))), now);
+    assert_eq!(watches(reopened), opened);
+}
+
+#[test]
+fn what_a_watch_tells_while_another_one_waits_to_be_opened_in_its_place_counts_for_nothing() {
+    let now = Timestamp::UNIX_EPOCH;
+    let (mut machine, opened) = connected(now);
+    let [(cluster, epoch, kind)] = &opened[..] else { panic!("{opened:?}") };
+    let told = |told| Input::Watched(cluster.clone(), *epoch, kind.clone(), told);
+    machine.handle(told(Ok(Some(WatchEvent::Listed(vec![ours("a", "1")])))), now);
+    machine.options.requests_max = 0;
+    machine.list_anew(cluster, std::slice::from_ref(kind));
+    assert!(machine.shard_mut(cluster).watches[kind].waits);
+    machine.handle(told(Ok(Some(WatchEvent::Listed(vec![ours("b", "1")])))), now);
+    machine.handle(told(Ok(None)), now);
+    let watch = &machine.shard_mut(cluster).watches[kind];
+    assert!(watch.is_open && !watch.has_listed);
+    assert_eq!(known(&mut machine, cluster), ["a"]);
 }

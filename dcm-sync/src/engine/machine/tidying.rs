@@ -41,7 +41,7 @@ impl Machine {
     pub(super) fn tidies(&self, cluster: &ClusterId, context: &Context, lane: &Lane) -> bool {
         let in_time = self.leaves_by(cluster).is_none_or(|until| self.now < until);
         let done = lane.record.is_at(context.wanted(cluster)) && !context.root.paused;
-        in_time && done && lane.record.untidy && lane.errors.is_empty()
+        in_time && done && lane.record.untidy && lane.told_errors().next().is_none()
     }
 
     /// True when a lane leaves its answered requests for now, since others wait for this worker's requests, and nobody

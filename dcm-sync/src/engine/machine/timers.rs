@@ -1,6 +1,7 @@
 //! What the machine wants to be reminded of. An alarm may be out of date when it rings; whoever hears it looks.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::{ClusterId, ContextId};
@@ -29,6 +30,8 @@ pub(super) enum Alarm {
     Read(ClusterId, GroupVersionKind),
     /// Another look at a lane.
     Lane(LaneId),
+    /// What a cluster issued is tried there again.
+    Trials(ClusterId),
     /// Another try to store a lane's record.
     SaveLane(LaneId),
     /// A cluster may be sent requests again.
@@ -48,19 +51,19 @@ pub(super) enum Alarm {
 /// Alarms in the order of their time; of equal alarms only the earliest is kept.
 #[derive(Debug, Default)]
 pub(super) struct Timers {
-    by_time: BTreeMap<(Timestamp, u64), Alarm>,
-    by_alarm: BTreeMap<Alarm, (Timestamp, u64)>,
+    by_time: BTreeMap<(Timestamp, u64), Arc<Alarm>>,
+    by_alarm: BTreeMap<Arc<Alarm>, (Timestamp, u64)>,
     sequence: u64,
 }
 
 impl Timers {
     pub(super) fn set(&mut self, at: Timestamp, alarm: Alarm) {
-        if let Some(earlier) = self.by_alarm.get(&alarm).copied() {
-            if earlier.0 <= at {
-                return;
-            }
-            self.by_time.remove(&earlier);
-        }
+        let known = match self.by_alarm.get(&alarm).copied() {
+            Some(earlier) if earlier.0 <= at => return,
+            Some(later) => self.by_time.remove(&later),
+            None => None,
+        };
+        let alarm = known.unwrap_or_else(|| Arc::new(alarm));
         self.sequence += 1;
         self.by_time.insert((at, self.sequence), alarm.clone());
         self.by_alarm.insert(alarm, (at, self.sequence));
@@ -74,7 +77,7 @@ impl Timers {
         let entry = self.by_time.first_entry().filter(|entry| entry.key().0 <= now)?;
         let alarm = entry.remove();
         self.by_alarm.remove(&alarm);
-        Some(alarm)
+        Some(Arc::unwrap_or_clone(alarm))
     }
 }
 

@@ -57,21 +57,36 @@ impl UnderWay {
         Some(pending)
     }
 
+    /// The cluster to which a request was sent.
+    pub(super) fn cluster(&self, ticket: Ticket) -> Option<&ClusterId> {
+        self.by_ticket.get(&ticket).map(|pending| &pending.lane.cluster)
+    }
+
+    /// The generation for which a request was sent.
+    pub(super) fn generation(&self, ticket: Ticket) -> Option<Generation> {
+        self.by_ticket.get(&ticket).map(|pending| pending.generation)
+    }
+
     /// True for a request for a token. The cluster may issue it whatever becomes of the connection, and what is asked for once
     /// more would be issued twice: its answer is awaited.
     pub(super) fn is_token(&self, ticket: Ticket) -> bool {
         self.by_ticket.get(&ticket).is_some_and(Pending::is_token)
     }
 
-    /// A connection, or a watch, is being opened.
-    pub(super) fn open(&mut self, ticket: Ticket, effect: &Effect, now: Timestamp) {
+    /// A connection, or a watch, is being opened. True: in place of one that is still being opened, of which nothing is heard any
+    /// more.
+    pub(super) fn open(&mut self, ticket: Ticket, effect: &Effect, now: Timestamp) -> bool {
         let opening = match effect {
             Effect::Connect(cluster, epoch) => (cluster.clone(), *epoch, None),
             Effect::Watch(cluster, epoch, kind, _) => (cluster.clone(), *epoch, Some(kind.clone())),
-            _ => return,
+            _ => return false,
         };
-        self.openings.insert(opening, ticket);
+        let replaced = self.openings.insert(opening, ticket);
         self.young.insert(ticket, now);
+        replaced.is_some_and(|replaced| {
+            self.young.remove(&replaced);
+            true
+        })
     }
 
     /// A cluster answered, or refused, what its connection begins with. False: it had before.

@@ -47,20 +47,26 @@ impl Machine {
             return;
         }
         watch.has_listed = false;
+        watch.listing = None;
         self.open(cluster, Some(kind));
     }
 
     /// Lists objects again that are watched already: a list has what a late watch has not told yet.
     pub(super) fn list_anew(&mut self, cluster: &ClusterId, kinds: &[GroupVersionKind]) {
         for kind in kinds {
-            let watches = self.shards.get_mut(cluster).map(|shard| &mut shard.watches);
-            let watch = watches.and_then(|watches| watches.get_mut(kind));
-            if let Some(watch) = watch.filter(|watch| matches!(watch.known, Known::Listed)) {
-                watch.known = Known::Nothing;
-                watch.is_open = false;
-                self.open_watch(cluster, kind);
+            if self.shards.get(cluster).is_some_and(|shard| shard.is_listed(kind)) {
+                self.reopen_watch(cluster, kind);
             }
         }
+    }
+
+    /// Opens a watch in place of the one that is open.
+    pub(super) fn reopen_watch(&mut self, cluster: &ClusterId, kind: &GroupVersionKind) {
+        if let Some(watch) = self.shards.get_mut(cluster).and_then(|shard| shard.watches.get_mut(kind)) {
+            watch.known = Known::Nothing;
+            watch.is_open = false;
+        }
+        self.open_watch(cluster, kind);
     }
 
     pub(super) fn watched(
@@ -70,23 +76,25 @@ impl Machine {
         kind: GroupVersionKind,
         told: Result<Option<WatchEvent>, cluster::Error>,
     ) {
-        if !self.is_current(cluster, epoch) {
+        // A watch that waits for room is not open yet: the event is from its predecessor.
+        let watch = self.shards.get(cluster).and_then(|shard| shard.watches.get(&kind));
+        if !self.is_current(cluster, epoch) || watch.is_some_and(|watch| watch.waits) {
             return;
         }
         match told {
+            Ok(Some(WatchEvent::Listing(objects))) => {
+                self.listing(cluster, &kind, &objects);
+                // What goes meanwhile may be on a page that was made before.
+                let watch = self.shard_mut(cluster).watches.get_mut(&kind);
+                watch.into_iter().for_each(|watch| watch.has_listed = false);
+            }
+            Ok(Some(WatchEvent::Relisting)) => {
+                let watch = self.shard_mut(cluster).watches.get_mut(&kind);
+                watch.into_iter().for_each(|watch| watch.listing = None);
+            }
             Ok(Some(WatchEvent::Listed(objects))) => {
-                let now = self.now;
-                self.shard_mut(cluster).forget_kind(&kind);
-                self.shard_mut(cluster).told_all(&kind, &objects);
-                for object in &objects {
-                    self.sight(cluster, object);
-                }
-                let shard = self.shard_mut(cluster);
-                if let Some(watch) = shard.watches.get_mut(&kind) {
-                    watch.known = Known::Listed;
-                    watch.has_listed = true;
-                    watch.row.holds(now);
-                }
+                self.listing(cluster, &kind, &objects);
+                self.listed(cluster, &kind);
                 self.wake_lanes(cluster);
             }
             Ok(Some(WatchEvent::Applied(object))) => self.object_seen(cluster, &object),
@@ -104,6 +112,8 @@ impl Machine {
         if !std::mem::replace(&mut watch.is_open, false) {
             return;
         }
+        let had_held = watch.has_listed;
+        watch.listing = None;
         let next_try = now + watch.row.breaks(now, min, max, random);
         match error {
             None if matches!(watch.known, Known::Listed) => {}
@@ -129,6 +139,10 @@ impl Machine {
             }
         }
         self.timers.set(next_try, Alarm::Watch(cluster.clone(), kind));
+        if had_held {
+            // The API server may have started anew.
+            self.schedule_trials(cluster, true);
+        }
         self.wake_lanes(cluster);
     }
 }

@@ -55,7 +55,7 @@ fn a_request_for_a_signer_that_is_not_there_stays_without_a_certificate() {
     lab.wait(Duration::from_secs(60));
     assert_eq!(certificate(&lab.get(&body).unwrap()), None);
     assert_eq!(certificate(&lab.get(&request("b")).unwrap()), None);
-    lab.server.set_signer(Some(Arc::new(FakeSigner)));
+    lab.server.set_signer(Some(Arc::new(FakeSigner::default())));
     lab.wait(Duration::from_millis(5));
     assert!(certificate(&lab.get(&request("b")).unwrap()).is_some(), "it waited for a signer");
 }
@@ -132,7 +132,7 @@ fn the_cleaner_looks_hourly_and_removes_what_is_past_its_time() {
 #[tokio::test(start_paused = true)]
 async fn a_watch_tells_in_virtual_time_that_the_cleaner_removed_a_request() {
     let clock = TestClock::new();
-    let fleet = Fleet::builder(clock).clusters(1).signers(|_| Some(Arc::new(FakeSigner))).build();
+    let fleet = Fleet::builder(clock).clusters(1).signers(|_| Some(Arc::new(FakeSigner::default()))).build();
     let cluster = fleet.cluster(&cluster_id(1)).unwrap();
     let made = cluster.create(&call(), &stamped(&request("a"))).await.unwrap();
     let selection = Selection { kind: made.kind.clone(), owner: call().owner };
@@ -142,6 +142,7 @@ async fn a_watch_tells_in_virtual_time_that_the_cleaner_removed_a_request() {
     loop {
         match watch.next().await.unwrap().unwrap() {
             WatchEvent::Listed(objects) => assert_eq!(objects.len(), 1),
+            event @ (WatchEvent::Listing(_) | WatchEvent::Relisting) => panic!("{event:?}"),
             WatchEvent::Applied(object) => told.push(certificate(&object).is_some()),
             WatchEvent::Deleted(object) => {
                 break assert_eq!(object.body["metadata"]["labels"][LABEL_OWNER], "dcm");
@@ -154,8 +155,10 @@ async fn a_watch_tells_in_virtual_time_that_the_cleaner_removed_a_request() {
 #[test]
 fn the_fake_signer_says_that_it_signs_nothing() {
     let (csr_pem, now) = ("", TestClock::beginning());
-    let signed =
-        super::super::Signer::sign(&FakeSigner, &SigningRequest { csr_pem, lifetime: None, now, serial: 1 });
+    let signed = super::super::Signer::sign(
+        &FakeSigner::default(),
+        &SigningRequest { csr_pem, lifetime: None, now, serial: 1 },
+    );
     let pem = signed.unwrap();
     let inner = pem.lines().nth(1).unwrap();
     assert!(

@@ -72,7 +72,7 @@ async fn a_null_fleet_that_is_far_away_answers_late_and_many_at_once() {
     let body = config_map("c", &json!({"a": "1"}));
     let (call, object, key) = (call(), stamped(&body), key(&body));
     let creation = cluster.create(&call, &object);
-    let count = cluster.contents(&call, "team");
+    let count = cluster.contents(&call, "team", None);
     let (made, counted) = tokio::join!(creation, count);
     assert!(made.is_ok_and(|made| made.key == key) && counted.is_ok());
     assert_eq!(clock.now().duration_since(began), latency.try_into().unwrap());

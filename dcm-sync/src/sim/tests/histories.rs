@@ -93,7 +93,9 @@ impl Watched {
                     let before = self.known.remove(&object.key).unwrap();
                     assert!(before.uid == object.uid && revision(&before) <= revision(&object));
                 }
-                Some((_, WatchEvent::Listed(_))) => panic!("a list is no change"),
+                Some((_, WatchEvent::Listing(_) | WatchEvent::Relisting | WatchEvent::Listed(_))) => {
+                    panic!("a list is no change")
+                }
             }
         }
     }

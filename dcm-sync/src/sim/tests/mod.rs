@@ -38,6 +38,7 @@ pub(super) fn stamped(body: &Value) -> Stamped {
         manifest,
         marks: Marks { owner, context, generation, manifest: Some(hash), origin: Origin::Created },
         labels: Arc::default(),
+        proof: None,
     }
 }
 
@@ -75,7 +76,8 @@ impl Lab {
 
     pub(super) fn with(seed: u64, settings: Settings) -> Self {
         let now = TestClock::beginning();
-        let server = Server::new(Arc::new(settings), Some(Arc::new(FakeSigner)), Seeded::new(seed), now);
+        let server =
+            Server::new(Arc::new(settings), Some(Arc::new(FakeSigner::default())), Seeded::new(seed), now);
         Self { server, now }
     }
 

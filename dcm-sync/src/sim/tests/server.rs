@@ -1,4 +1,4 @@
-use dcm_core::port::cluster::{Access, Error, Selection, WatchEvent};
+use dcm_core::port::cluster::{Access, Error, Origin, Selection, WatchEvent};
 
 use super::super::{Rights, Verb};
 use super::*;
@@ -67,7 +67,8 @@ fn the_managers_of_an_object_are_those_who_own_something() {
     lab.server.edit_as("kubectl", &made.kind, &made.key, &json!({"data": {"b": "2"}})).unwrap();
     assert_eq!(managers(&lab), ["dcm", "kubectl"]);
     let observed = precondition(&lab.get(&body).unwrap());
-    lab.ask(Operation::Release { kind: made.kind, key: made.key, observed }).unwrap();
+    lab.ask(Operation::Release { kind: made.kind, key: made.key, observed, origin: Origin::Created })
+        .unwrap();
     assert_eq!(managers(&lab), ["kubectl"]);
 }
 

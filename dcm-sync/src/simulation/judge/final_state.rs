@@ -16,7 +16,9 @@ use super::super::api::Api;
 use super::super::events::Event;
 use super::super::meddling::Meddled;
 use super::super::scenario::Scenario;
+use super::super::wish::REVOKED;
 use super::super::world::World;
+use super::Judge;
 use crate::record::{self, Lane, Outcome, Shard, Worker, WorkerId, path};
 
 /// What is not as it was wanted last.
@@ -45,16 +47,35 @@ pub(in crate::simulation) fn find_differences(
     differences
 }
 
+/// A right of the user that was to lose all of them: a binding that the engine made and that still names it. What a cluster has
+/// again that lost its last writes, nobody may know of.
+pub(in crate::simulation) fn find_right(world: &World<'_>, judge: &Judge) -> Option<String> {
+    world.fleet().ids().find_map(|cluster| {
+        let recorded = recorded(world, cluster);
+        let has_lost = judge.meddled.lost(cluster).is_some();
+        let names_user = |object: &Object| {
+            let subjects = object.body["subjects"].as_array();
+            subjects.is_some_and(|subjects| subjects.iter().any(|subject| subject["name"] == REVOKED))
+        };
+        let is_ours = |object: &Object| {
+            let is_known =
+                recorded.get(&object.key).is_some_and(|record| record.uid.as_ref() == Some(&object.uid));
+            judge.is_made(cluster, &object.uid) && (is_known || !has_lost)
+        };
+        let mut objects = world.objects(cluster).into_iter();
+        let object =
+            objects.find(|object| object.key.is_binding() && names_user(object) && is_ours(object))?;
+        Some(format!("{} on {cluster} still names {REVOKED}: {object:?}", object.key))
+    })
+}
+
 fn of_cluster(
     world: &World<'_>,
     cluster: &ClusterId,
     wanted: &[AppContext],
     meddled: &Meddled,
 ) -> Vec<String> {
-    let objects = world
-        .fleet()
-        .cluster(cluster)
-        .map_or_else(Vec::new, |cluster| cluster.server(|server| server.objects().collect::<Vec<Object>>()));
+    let objects = world.objects(cluster);
     let mut differences = Vec::new();
     let mut expected: BTreeSet<ObjectKey> = BTreeSet::new();
     for context in wanted.iter() {
@@ -68,7 +89,7 @@ fn of_cluster(
             }
             expected.insert(key.clone());
         }
-        differences.extend(of_tokens(world, cluster, &context.id, bundle));
+        differences.extend(of_credentials(world, cluster, &context.id, bundle));
     }
     for object in &objects {
         let Some(marks) = &object.marks else { continue };
@@ -88,26 +109,36 @@ fn of_cluster(
     differences
 }
 
-/// The tokens that the cluster does not accept, though the accounts that they are for are there.
-fn of_tokens(world: &World<'_>, cluster: &ClusterId, context: &ContextId, bundle: &Bundle) -> Vec<String> {
+/// The credentials that the cluster does not accept, though what they are bound to is there.
+fn of_credentials(
+    world: &World<'_>,
+    cluster: &ClusterId,
+    context: &ContextId,
+    bundle: &Bundle,
+) -> Vec<String> {
     let Some(simulated) = world.fleet().cluster(cluster) else { return Vec::new() };
     let results = world.store().documents(&path::results_on(context, cluster));
     let results = results.iter().filter_map(|entry| record::read::<Outcome>(entry).ok());
     let results: BTreeMap<Arc<str>, Issued> = results.map(|outcome| (outcome.name, outcome.issued)).collect();
-    let tokens = bundle.steps().iter().filter_map(|step| match &step.action {
-        Action::Request { name, request: Request::Token(request) } => Some((name, request.account())),
-        Action::Request { .. } | Action::Apply { .. } => None,
+    let requests = bundle.steps().iter().filter_map(|step| match &step.action {
+        Action::Request { name, request } => Some((name, request)),
+        Action::Apply { .. } => None,
     });
-    let is_refused = |(name, account): &(&Arc<str>, ObjectKey)| {
-        let Some(Issued::Token { token, expires, .. }) = results.get(*name) else { return false };
-        simulated.server(|server| {
-            let is_due = *expires > world.now() && server.objects().any(|object| object.key == *account);
-            is_due && server.identify_token(token).is_none()
+    let is_refused = |(name, request): &(&Arc<str>, &Request)| {
+        simulated.server(|server| match (results.get(*name), request) {
+            (Some(Issued::Token { token, expires, .. }), Request::Token(request)) => {
+                let is_there = server.objects().any(|object| object.key == request.account());
+                *expires > world.now() && is_there && server.identify_token(token).is_none()
+            }
+            (Some(Issued::Certificate { pem, .. }), Request::Certificate(_)) => {
+                server.identify_certificate(pem).is_none()
+            }
+            _ => false,
         })
     };
-    tokens
+    requests
         .filter(is_refused)
-        .map(|(name, _)| format!("the token {name} of {context} is not accepted by {cluster}"))
+        .map(|(name, _)| format!("what was issued for {name} of {context} is not accepted by {cluster}"))
         .collect()
 }
 

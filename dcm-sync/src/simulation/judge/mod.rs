@@ -16,7 +16,7 @@ use super::meddling::Meddled;
 use super::world::World;
 use crate::record::path;
 use facts::Facts;
-pub(super) use final_state::{find_differences, is_quiet, recorded};
+pub(super) use final_state::{find_differences, find_right, is_quiet, recorded};
 pub use invariants::{INVARIANTS, Invariant};
 
 /// Something that may never happen has happened.
@@ -74,6 +74,11 @@ impl Judge {
     /// True for an object that the engine made or wrote.
     pub(super) fn has_made(&self, cluster: &ClusterId, uid: &Arc<str>) -> bool {
         self.facts.object(cluster, uid).is_some()
+    }
+
+    /// True for an object that the engine made, and that is not adopted.
+    pub(super) fn is_made(&self, cluster: &ClusterId, uid: &Arc<str>) -> bool {
+        self.facts.object(cluster, uid).is_some_and(|known| known.is_made)
     }
 
     /// A cluster has lost what was written last.

@@ -1,10 +1,11 @@
-//! `dcm cluster accept`: another cluster takes the place of the one that a name stood for.
+//! `dcm cluster accept`: another cluster takes the place of the one that a name stood for, or it is reached at another endpoint.
 
 use dcm_client::{ClusterCheck, Clusters};
 use dcm_core::logical_cloud::Level;
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::ClusterUid;
-use dcm_core::preflight::Other;
+use dcm_core::preflight::{Inspection, Other};
+use dcm_core::service::RegisteredCluster;
 use dcm_server::{Deployment, Installation as _};
 
 use super::{check, ready};
@@ -28,32 +29,55 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
         Place::Here(deployment) => accept(&session, deployment, id).await?,
         Place::There(client) => accept_there(client.clusters(), id).await?,
     };
-    match accepted {
-        Some(Other { known: ClusterUid(known), found: ClusterUid(found) }) => {
-            output::note(format_args!("{id}: stands for {found} from now on, and no more for {known}"));
+    output::note(match accepted {
+        Accepted::Other(Other { known: ClusterUid(known), found: ClusterUid(found) }) => {
+            format!("{id}: stands for {found} from now on, and no more for {known}")
         }
-        None => output::note(format_args!("{id}: is no other cluster than before")),
-    }
+        Accepted::Endpoint => format!("{id}: the server and the authorities of its kubeconfig are accepted"),
+        Accepted::Nothing => format!("{id}: is no other cluster than before"),
+    });
     Ok(Exit::Done)
 }
 
-/// Accepts what a store knows another cluster in the place of.
-async fn accept(session: &Session, deployment: &Deployment, id: &ClusterId) -> anyhow::Result<Option<Other>> {
-    let registration = deployment.registered().get(id).await?.registration;
-    let other = deployment.other(&registration).await;
-    let other = other.map_err(|error| ready::of_inspection(error, |error| check::unasked(id, error)))?;
-    if let Some(Other { found, .. }) = &other {
-        deployment.accept(&session.caller, id, found).await.map_err(place::Error::from)?;
+/// What was accepted.
+enum Accepted {
+    /// Another cluster.
+    Other(Other),
+    /// Another endpoint of the same cluster.
+    Endpoint,
+    /// Nothing: it is as it was.
+    Nothing,
+}
+
+impl Accepted {
+    fn of(other: Option<Other>, is_moved: bool) -> Self {
+        match other {
+            Some(other) => Self::Other(other),
+            None if is_moved => Self::Endpoint,
+            None => Self::Nothing,
+        }
     }
-    Ok(other)
+}
+
+/// Accepts what is found by a kubeconfig that a store has.
+async fn accept(session: &Session, deployment: &Deployment, id: &ClusterId) -> anyhow::Result<Accepted> {
+    let RegisteredCluster { registration, is_moved, .. } = deployment.registered().get(id).await?;
+    let identified = deployment.identify(&registration).await;
+    let (found, other) =
+        identified.map_err(|error| ready::of_inspection(error, |error| check::unasked(id, error)))?;
+    let accepted = Accepted::of(other, is_moved);
+    if !matches!(accepted, Accepted::Nothing) {
+        deployment.accept(&session.caller, &registration, &found).await?;
+    }
+    Ok(accepted)
 }
 
 /// The same of a server.
-async fn accept_there(clusters: Clusters<'_>, id: &ClusterId) -> Result<Option<Other>, place::Error> {
+async fn accept_there(clusters: Clusters<'_>, id: &ClusterId) -> Result<Accepted, place::Error> {
     let check = ClusterCheck { level: Level::Admin, ..ClusterCheck::default() };
-    let other = clusters.check(id, &check).await?.other;
-    if let Some(Other { found, .. }) = &other {
+    let Inspection { other, uid, is_moved, .. } = clusters.check(id, &check).await?;
+    if let Some(found) = other.as_ref().map(|other| &other.found).or(uid.as_ref().filter(|_| is_moved)) {
         clusters.accept(id, found).await?;
     }
-    Ok(other)
+    Ok(Accepted::of(other, is_moved))
 }

@@ -23,6 +23,9 @@ use crate::output::{self, Notation};
 use crate::place::{self, Place, drafted};
 use crate::session::Session;
 
+/// What is reported of a kubeconfig whose endpoint is not accepted.
+pub(super) const MOVED: &str = "the kubeconfig leads to another server, or trusts other authorities, than the accepted one; it is used once you accept it";
+
 /// Name of the ClusterRole that is printed for missing rights.
 const MISSING_ROLE: &str = "dcm-missing";
 
@@ -63,6 +66,12 @@ struct Shown<'a> {
     /// The other name under which the cluster is registered.
     #[serde(skip_serializing_if = "Option::is_none")]
     registered_as: Option<&'a ClusterId>,
+    /// The kubeconfig leads to another endpoint than the accepted one.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    moved: bool,
+    /// With `moved`: the cluster that was found there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uid: Option<&'a ClusterUid>,
 }
 
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
@@ -135,10 +144,11 @@ pub(super) fn unasked(id: &ClusterId, error: Error) -> anyhow::Error {
 
 /// Prints what was seen, in the form that was asked for.
 pub(super) fn print(session: &Session, id: &ClusterId, inspection: &Inspection) -> anyhow::Result<()> {
-    let Inspection { findings, other, twin, uid: _ } = inspection;
+    let Inspection { findings, other, twin, uid, is_moved: moved } = inspection;
+    let (moved, uid) = (*moved, uid.as_ref().filter(|_| *moved));
     let (other, known) = other.as_ref().map(|Other { known, found }| (found, known)).unzip();
     let (is_ready, registered_as) = (inspection.is_ready(), twin.as_ref().map(|twin| &twin.first));
-    let shown = Shown { cluster: id, is_ready, findings, other, known, registered_as };
+    let shown = Shown { cluster: id, is_ready, findings, other, known, registered_as, moved, uid };
     match session.format.for_programs() {
         Some(notation) => output::print(&notation.write(&shown)?),
         None => output::print(&in_words(id, inspection)?),
@@ -148,7 +158,7 @@ pub(super) fn print(session: &Session, id: &ClusterId, inspection: &Inspection) 
 /// What was seen, and the missing rights as a ClusterRole.
 fn in_words(id: &ClusterId, inspection: &Inspection) -> anyhow::Result<String> {
     let ready = if inspection.is_ready() { "ready" } else { "not ready" };
-    let Inspection { findings, other, twin, uid: _ } = inspection;
+    let Inspection { findings, other, twin, uid: _, is_moved } = inspection;
     let old =
         if findings.too_old { format!(": too old, 1.{MINOR_VERSION_MIN} is needed") } else { String::new() };
     let mut text = format!("{id}: {ready}\nversion {}{old}\nclock   {}\n", findings.version, clock(findings));
@@ -159,14 +169,30 @@ fn in_words(id: &ClusterId, inspection: &Inspection) -> anyhow::Result<String> {
         text.push_str(&format!(
             "cluster {other}; where it takes that one's place: dcm cluster accept {id}\n"
         ));
+    } else if *is_moved {
+        text.push_str(&format!("cluster {MOVED}: dcm cluster accept {id}\n"));
     }
     text.push_str(&format!("guard   {}\n", guard(findings.guard)));
-    if findings.missing.is_empty() {
-        text.push_str("rights  complete\n");
-    } else {
-        text.push_str("rights  missing, at least these:\n---\n");
-        let role = preflight::cluster_role(MISSING_ROLE, findings.missing.clone());
-        text.push_str(&Notation::Yaml.write(&role)?);
+    text.push_str(&rights(findings)?);
+    Ok(text)
+}
+
+/// What is missing, as ClusterRoles to apply. The one for namespaces has a name of its own, so it is whole.
+fn rights(findings: &Findings) -> anyhow::Result<String> {
+    if findings.has_rights() {
+        return Ok("rights  complete\n".to_owned());
+    }
+    let mut roles = Vec::new();
+    if !findings.missing.is_empty() {
+        roles.push(preflight::cluster_role(MISSING_ROLE, findings.missing.clone()));
+    }
+    if !findings.missing_in_namespaces.is_empty() {
+        roles.push(preflight::namespace_role());
+    }
+    let mut text = "rights  missing, at least these:\n".to_owned();
+    for role in &roles {
+        text.push_str(output::NEXT_DOCUMENT);
+        text.push_str(&Notation::Yaml.write(role)?);
     }
     Ok(text)
 }
@@ -206,11 +232,10 @@ mod tests {
             too_old: true,
             clock_skew_seconds: Some(-90),
             missing,
+            missing_in_namespaces: Vec::new(),
             guard: Guard::Unknown,
         };
-        let text =
-            in_words(&"p/c".parse().unwrap(), &Inspection { findings, uid: None, twin: None, other: None })
-                .unwrap();
+        let text = in_words(&"p/c".parse().unwrap(), &inspection(findings, None)).unwrap();
         assert_eq!(
             text,
             "p/c: not ready\nversion v1.21.0: too old, 1.22 is needed\n\
@@ -220,20 +245,36 @@ mod tests {
         );
     }
 
+    fn inspection(findings: Findings, other: Option<Other>) -> Inspection {
+        Inspection { findings, uid: None, twin: None, other, is_moved: false }
+    }
+
+    #[test]
+    fn a_cluster_at_another_endpoint_is_not_ready() {
+        let moved = Inspection { is_moved: true, ..inspection(sound(), None) };
+        let text = in_words(&"p/c".parse().unwrap(), &moved).unwrap();
+        assert_eq!(
+            text,
+            "p/c: not ready\nversion v1.36.0\nclock   in step\n\
+             cluster the kubeconfig leads to another server, or trusts other authorities, than the accepted one; it is used once you \
+             accept it: dcm cluster accept p/c\nguard   in force\nrights  complete\n"
+        );
+    }
+
     fn sound() -> Findings {
         Findings {
             version: "v1.36.0".into(),
             too_old: false,
             clock_skew_seconds: Some(0),
             missing: Vec::new(),
+            missing_in_namespaces: Vec::new(),
             guard: Guard::InForce,
         }
     }
 
     #[test]
     fn a_ready_cluster_is_told_in_five_lines() {
-        let inspection = Inspection { findings: sound(), uid: None, twin: None, other: None };
-        let text = in_words(&"p/c".parse().unwrap(), &inspection).unwrap();
+        let text = in_words(&"p/c".parse().unwrap(), &inspection(sound(), None)).unwrap();
         assert_eq!(
             text,
             "p/c: ready\nversion v1.36.0\nclock   in step\nguard   in force\nrights  complete\n"
@@ -243,11 +284,7 @@ mod tests {
     #[test]
     fn another_cluster_than_before_is_not_ready() {
         let other = Some(Other { known: ClusterUid("1".into()), found: ClusterUid("2".into()) });
-        let text = in_words(
-            &"p/c".parse().unwrap(),
-            &Inspection { findings: sound(), uid: None, twin: None, other },
-        )
-        .unwrap();
+        let text = in_words(&"p/c".parse().unwrap(), &inspection(sound(), other)).unwrap();
         assert_eq!(
             text,
             "p/c: not ready\nversion v1.36.0\nclock   in step\n\

@@ -24,7 +24,11 @@ fn table(session: &Session, shown: &[Shown]) -> String {
         if pairs.is_empty() { "-".to_owned() } else { pairs.join(",") }
     };
     let server = |one: &Shown| one.server.clone().unwrap_or_else(|| "-".to_owned());
-    let work = |one: &Shown| if one.stopped { "stopped" } else { "on" }.to_owned();
+    let work = |one: &Shown| match (one.stopped, one.moved) {
+        (true, _) => "stopped".to_owned(),
+        (false, true) => "not accepted".to_owned(),
+        (false, false) => "on".to_owned(),
+    };
     let added = |one: &Shown| age::between(one.created.at, session.now());
     if session.format != Format::Wide {
         let row = |one: &Shown| [one.cluster.to_string(), server(one), labels(one), work(one), added(one)];

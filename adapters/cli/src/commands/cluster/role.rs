@@ -1,4 +1,4 @@
-//! `dcm cluster role`: the least rights, to prepare a cluster with, and the guard that confines them.
+//! `dcm cluster role`: the least rights, to prepare a cluster with, and the guard that restricts what they let the engine write.
 
 use dcm_core::preflight::{self, Guarded};
 use dcm_sync::engine::Options;
@@ -17,7 +17,8 @@ pub(crate) struct Arguments {
     /// The name of the ClusterRole, and of the policy.
     #[arg(long, default_value = "dcm", value_name = "NAME")]
     name: String,
-    /// Also prints a ValidatingAdmissionPolicy that confines the engine's user to its own namespaces and requests.
+    /// Also prints a ValidatingAdmissionPolicy that restricts what the engine's user writes to its own namespaces and
+    /// requests. SECURITY.md lists its known gaps.
     #[arg(long, requires = "user")]
     guard: bool,
     /// With --guard: the user of the cluster's kubeconfig, such as system:serviceaccount:dcm-system:dcm.
@@ -27,8 +28,12 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let purpose = arguments.wanted.purpose(global)?;
+    let needs = purpose.needs();
     let mut objects =
-        vec![value(&preflight::cluster_role(&arguments.name, preflight::rules(purpose.needs().accesses())))?];
+        vec![value(&preflight::cluster_role(&arguments.name, preflight::rules(needs.accesses())))?];
+    if needs.has_namespaces() {
+        objects.push(value(&preflight::namespace_role())?);
+    }
     if let Some(user) = arguments.user.as_deref().filter(|_| arguments.guard) {
         objects.extend(guard(&purpose, user, &arguments.name)?);
     }

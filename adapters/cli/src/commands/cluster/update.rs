@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use dcm_client::{ClusterChange, Clusters};
 use dcm_core::name::{ClusterId, Namespace};
 use dcm_core::secret::Secret;
-use dcm_core::service::{EditOutcome, Precondition, Registration};
+use dcm_core::service::{EditOutcome, Precondition, RegisteredCluster, Registration};
 use dcm_server::Deployment;
 
-use super::check::{Purpose, Wanted};
+use super::check::{MOVED, Purpose, Wanted};
 use super::{label, ready};
 use crate::arguments::Global;
 use crate::exit::Exit;
@@ -39,7 +39,8 @@ pub(crate) struct Arguments {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = true)]
 struct Changes {
-    /// The kubeconfig to reach it with, such as one whose credential is newer. It must lead to the same cluster.
+    /// The kubeconfig to reach it with, such as one whose credential is newer. It must lead to the same cluster. One with another server, or
+    /// other authorities, is used once you accept it: dcm cluster accept.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// Which context of it. Default: its current one.
@@ -70,22 +71,33 @@ impl Changes {
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let purpose = arguments.wanted.purpose(global)?;
     let session = Session::open(global).await?;
-    let is_changed = match session.place() {
+    let Changed { is_changed, is_moved } = match session.place() {
         Place::Here(deployment) => change(&session, deployment, arguments, &purpose).await?,
         Place::There(client) => change_there(&session, client.clusters(), arguments, &purpose).await?,
     };
-    let outcome = if is_changed { "changed" } else { "is registered so already" };
-    output::note(format_args!("{}: {outcome}", arguments.id));
+    let (id, outcome) = (&arguments.id, if is_changed { "changed" } else { "is registered so already" });
+    output::note(format_args!("{id}: {outcome}"));
+    if is_moved {
+        output::note(format_args!("{id}: {MOVED}: dcm cluster accept {id}"));
+    }
     Ok(Exit::Done)
 }
 
-/// Changes what a store has. False where it is so already.
+/// What became of a registration.
+struct Changed {
+    /// False where it is so already.
+    is_changed: bool,
+    /// Its endpoint is not accepted.
+    is_moved: bool,
+}
+
+/// Changes what a store has.
 async fn change(
     session: &Session,
     deployment: &Deployment,
     Arguments { id, changes, unchecked, .. }: &Arguments,
     purpose: &Purpose,
-) -> anyhow::Result<bool> {
+) -> anyhow::Result<Changed> {
     let (registered, caller) = (deployment.registered(), &session.caller);
     let old = registered.get(id).await?.registration;
     let new = Registration {
@@ -107,8 +119,8 @@ async fn change(
         ..old
     };
     let edited = registered.edit_seen(caller, id, &Precondition::default(), uid.as_ref(), next).await;
-    let (_, outcome) = edited?;
-    Ok(outcome != EditOutcome::Unchanged)
+    let (RegisteredCluster { is_moved, .. }, outcome) = edited?;
+    Ok(Changed { is_changed: outcome != EditOutcome::Unchanged, is_moved })
 }
 
 /// The same of a server, which keeps the old kubeconfig to itself: a new one is looked at in any case.
@@ -117,7 +129,7 @@ async fn change_there(
     clusters: Clusters<'_>,
     Arguments { id, changes, unchecked, .. }: &Arguments,
     purpose: &Purpose,
-) -> anyhow::Result<bool> {
+) -> anyhow::Result<Changed> {
     let before = clusters.tag(id).await.map_err(place::Error::from)?;
     let kubeconfig = changes.kubeconfig()?;
     if let Some(kubeconfig) = &kubeconfig {
@@ -130,5 +142,7 @@ async fn change_there(
     }
     let change = ClusterChange { kubeconfig, labels: changes.labels(), namespace: changes.namespace.clone() };
     let look = (!unchecked).then(|| purpose.level());
-    Ok(clusters.change(id, &change, look).await.map_err(place::Error::from)? != before)
+    let is_changed = clusters.change(id, &change, look).await.map_err(place::Error::from)? != before;
+    let is_moved = clusters.get(id).await.map_err(place::Error::from)?.status.moved;
+    Ok(Changed { is_changed, is_moved })
 }

@@ -9,6 +9,7 @@ use kube::{Client, Config};
 use serde_json::{Value, json};
 
 use crate::access::callers::{Guarded, Headers};
+use crate::common::confined::Confined;
 use crate::common::fed;
 use crate::common::installation::{kubectl, until};
 use crate::common::server::Server;
@@ -32,7 +33,8 @@ impl Stall {
         let environment = Environment::group("access", 2).await.unwrap();
         let (server, headers) = Guarded::new().serve("--listen");
         let stall = Self { name, environment, server, headers };
-        let kubeconfig = stall.cluster().admin_kubeconfig(Route::Direct);
+        let identity = format!("dcm-{name}");
+        let kubeconfig = Confined::Standard.kubeconfig(stall.cluster(), &identity, Route::Direct);
         let cluster = json!({"metadata": {"name": "berlin"}, "spec": {"kubeconfig": kubeconfig}});
         let project = json!({"metadata": {"name": "shop-1"}});
         let provider = json!({"metadata": {"name": "edge"}});

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::access::callers::{Guarded, Headers};
 use crate::common::UNREACHABLE;
+use crate::common::confined::Confined;
 use crate::common::installation::{kubectl, until};
 use crate::common::routes::is_of;
 use crate::common::server::{Listener, Server};
@@ -147,7 +148,7 @@ impl Changes {
 }
 
 fn kubeconfig(cluster: &Cluster) -> Value {
-    cluster.admin_kubeconfig(Way::Direct).into()
+    Confined::Standard.kubeconfig(cluster, "dcm-decided", Way::Direct).into()
 }
 
 /// A rule, and where it holds.
@@ -286,7 +287,7 @@ async fn every_change_in_emcos_dialect_is_in_the_audit_log_with_its_caller() {
     let mut changes = Changes::of(Service::ALL.into_iter().flat_map(emco::routes).collect(), 1);
     let cloud = &format!("{PROJECT}/logical-clouds/decided-emco");
     owners(&mut changes, ["/v2/controllers", "/v2/clm-controllers"]);
-    let one = environment.clusters()[0].admin_kubeconfig(Way::Direct);
+    let one = Confined::Standard.kubeconfig(&environment.clusters()[0], "dcm-decided-emco", Way::Direct);
     for (name, kubeconfig) in [("berlin", &*one), ("oslo", UNREACHABLE)] {
         changes.make(&form(name, kubeconfig), "register-cluster");
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use rustix::process::Signal;
+use serde_json::json;
 
 use crate::common::User;
 use crate::common::installation::Worker;
@@ -54,6 +55,35 @@ fn a_socket_is_for_its_owner_and_goes_when_the_server_ends_in_order() {
     worker.ask_to_end();
     worker.end();
     assert!(!socket.exists());
+}
+
+#[test]
+fn the_command_asks_a_server_at_its_socket() {
+    let person = User::new();
+    let socket = person.home().join("api.sock");
+    let listen = format!("unix:{}", socket.display());
+    let (worker, _) = begin(&person, &["--listen", &listen]);
+    let user = User::new();
+    user.run(["login", &listen, "--name", "here"]).done();
+    let document = json!({
+        "apiVersion": "dcm.internal/v1", "kind": "LogicalCloud", "metadata": {"name": "stall", "project": "default"},
+        "spec": {"users": [{"name": "seller"}]},
+    });
+    let applied = user.run_with_input(&["apply", "--no-wait", "-f", "-"], &document.to_string());
+    assert!(applied.err.contains("it has no cluster reference"), "{applied:?}");
+    // It is the server at the socket that answers, also where the socket is named once.
+    for arguments in [&["get"][..], &["get", "--server", &listen]] {
+        user.run(arguments).done();
+    }
+    let refused = user.run(["login", "unix:api.sock"]);
+    assert!(
+        refused.code != 0 && refused.err.contains("must be the absolute path of a socket"),
+        "{refused:?}"
+    );
+    worker.ask_to_end();
+    worker.end();
+    let away = user.run(["get"]);
+    assert!(away.code != 0 && away.err.contains(&format!("no answer from {listen}")), "{away:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use dcm_testenv::{Cluster, Environment};
 use serde_json::json;
 
 use crate::attacks::attacker::Attacker;
+use crate::attacks::environment;
 use crate::common::Ran;
 use crate::common::installation::{Installation, kubectl, until};
 
@@ -27,7 +28,7 @@ fn accounts(cluster: &Cluster) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_of_an_account_that_somebody_deleted_is_not_handed_out_and_another_one_is_issued() {
-    let environment = Environment::group("attacks", 1).await.unwrap();
+    let environment = environment().await;
     let installation = Installation::new(&environment, CLOUD);
     let cluster = &environment.clusters()[0];
     let document = installation.document(

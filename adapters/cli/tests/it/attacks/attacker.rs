@@ -47,6 +47,27 @@ impl Attacker {
         fed(self.command().args(arguments), &input.to_string())
     }
 
+    /// Reads an object: its kind and name, and `-n` with its namespace.
+    #[track_caller]
+    pub(crate) fn read(&self, object: &[&str]) -> Value {
+        let read = self.kubectl(&[&["get", "-o", "json"][..], object].concat(), &Value::Null).done();
+        serde_json::from_str(&read).unwrap()
+    }
+
+    /// Changes an object by a merge patch.
+    #[track_caller]
+    pub(crate) fn patch(&self, object: &[&str], patch: &Value) {
+        self.patch_as("kubectl-patch", object, patch);
+    }
+
+    /// Changes an object by a merge patch under a field manager.
+    #[track_caller]
+    pub(crate) fn patch_as(&self, manager: &str, object: &[&str], patch: &Value) {
+        let patch = patch.to_string();
+        let arguments = ["patch", "--type", "merge", "--field-manager", manager, "-p", patch.as_str()];
+        self.kubectl(&[&arguments[..], object].concat(), &Value::Null).done();
+    }
+
     /// Makes an object.
     #[track_caller]
     pub(crate) fn create(&self, object: &Value) {

@@ -5,6 +5,23 @@
 
 mod accounts;
 mod attacker;
+mod copies;
+mod copycat;
+mod drift;
+mod generations;
+mod marks;
+mod ownership;
+mod registrars;
 mod requests;
+mod signers;
 mod stolen;
+mod store;
 mod twins;
+mod victims;
+
+use dcm_testenv::Environment;
+
+/// The one API server that all these tests share, but for those that replace its keys.
+async fn environment() -> Environment {
+    Environment::group("attacks", 1).await.unwrap()
+}

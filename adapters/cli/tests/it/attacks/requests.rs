@@ -7,6 +7,7 @@ use dcm_testenv::{Cluster, Environment};
 use serde_json::{Value, json};
 
 use crate::attacks::attacker::Attacker;
+use crate::attacks::environment;
 use crate::common::installation::{Installation, Worker, kubectl, registered, timeout, until};
 
 const SIGNER: &str = "kubernetes.io/kube-apiserver-client";
@@ -98,7 +99,7 @@ impl<'a> Pending<'a> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_of_our_name_and_with_our_marks_for_another_subject_is_never_approved() {
-    let environment = Environment::group("attacks", 1).await.unwrap();
+    let environment = environment().await;
     let pending = Pending::new(&environment, "forged-subject").await;
     let attacker = Attacker::new(&environment, pending.cluster, "forged-subject-attacker", &may_ask());
     attacker.create(&forged(&pending.name, &pending.context, "system:kube-controller-manager"));
@@ -121,7 +122,7 @@ async fn a_request_of_our_name_and_with_our_marks_for_another_subject_is_never_a
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_of_our_name_that_was_signed_for_another_subject_is_not_collected() {
-    let environment = Environment::group("attacks", 1).await.unwrap();
+    let environment = environment().await;
     let pending = Pending::new(&environment, "forged-answer").await;
     let attacker = Attacker::new(&environment, pending.cluster, "forged-answer-attacker", &may_ask());
     attacker.create(&forged(&pending.name, &pending.context, "another-user"));

@@ -1,21 +1,24 @@
 //! The engine's kubeconfig in other hands, on a cluster with the guard.
 //!
-//! RBAC lets the attacker do everything, so each refusal is the guard's, and what passes passes the guard.
+//! RBAC lets the attacker do everything, so each refusal is the guard's, and what passes passes the guard; but for the last test, where
+//! the attacker has the least role, as the engine has.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use dcm_core::port::cluster::{LABEL_CONTEXT, LABEL_OWNER};
+use dcm_core::port::cluster::{LABEL_CONTEXT, LABEL_OWNER, NAMESPACE_BINDING, NAMESPACE_ROLE};
 use dcm_testenv::{Cluster, Environment};
 use rcgen::DnType;
 use serde_json::{Value, json};
 
 use crate::attacks::attacker::Attacker;
-use crate::common::installation::{kubectl, make};
-use crate::common::{User, fed, guard};
+use crate::attacks::environment;
+use crate::common::installation::{kubectl, make, until};
+use crate::common::{User, guard};
 
 const NAMESPACE_RULE: &str = "a namespace must have the engine's label when it is made";
 const PLACE_RULE: &str = "the namespace of an object must have the engine's label";
 const OUTSIDE_RULE: &str = "the engine writes no other object outside of namespaces";
+const BINDING_RULE: &str = "the engine binds its ClusterRole for namespaces to itself only";
 const REQUEST_RULE: &str =
     "a certificate signing request must have the engine's label and a name of the engine";
 const SUBJECT_RULE: &str = "a certificate must be for a user of a logical cloud";
@@ -34,13 +37,25 @@ struct Thief<'a> {
 
 impl<'a> Thief<'a> {
     async fn new(environment: &'a Environment, level: &str) -> Self {
-        let (cluster, name) = (&environment.clusters()[0], format!("stolen-{level}"));
         let everything = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
-        let attacker = Attacker::new(environment, cluster, &name, &everything);
+        Self::with(environment, level, format!("stolen-{level}"), &everything).await
+    }
+
+    /// With the rights of the least role alone.
+    async fn with_least_role(environment: &'a Environment) -> Self {
+        let printed = User::new().run(["cluster", "role", "-o", "json"]).done();
+        let mut printed: Value = serde_json::from_str(&printed).unwrap();
+        let rules = printed["items"][0]["rules"].take();
+        Self::with(environment, "standard", "stolen-least".to_owned(), &rules).await
+    }
+
+    async fn with(environment: &'a Environment, level: &str, name: String, rules: &Value) -> Self {
+        let cluster = &environment.clusters()[0];
+        let attacker = Attacker::new(environment, cluster, &name, rules);
         let role = format!("{name}-guarded");
         let guarded = ["cluster", "role", "--level", level, "--name", &role, "--guard", "--user", &name];
         let printed = User::new().run(guarded).done();
-        fed(cluster.kubectl().args(["apply", "-f", "-"]), &printed).done();
+        guard::apply(cluster, &printed);
         guard::is_in_force(cluster, &name).await;
         Self { attacker, cluster, name }
     }
@@ -100,7 +115,7 @@ const TRY: [&str; 4] = ["create", "--dry-run=server", "-f", "-"];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_has_the_engines_kubeconfig_writes_only_in_namespaces_of_the_engine() {
-    let environment = Environment::group("attacks", 1).await.unwrap();
+    let environment = environment().await;
     let thief = Thief::new(&environment, "standard").await;
     let [own, other] = &thief.namespaces();
     let nothing = Value::Null;
@@ -150,7 +165,7 @@ async fn whoever_has_the_engines_kubeconfig_writes_only_in_namespaces_of_the_eng
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_has_the_engines_kubeconfig_writes_beyond_namespaces_only_what_a_privileged_cloud_has() {
-    let environment = Environment::group("attacks", 1).await.unwrap();
+    let environment = environment().await;
     let thief = Thief::new(&environment, "privileged").await;
     let rbac = "rbac.authorization.k8s.io";
     let role = |kind: &str, name: &str, labels: &Value| {
@@ -173,7 +188,7 @@ async fn whoever_has_the_engines_kubeconfig_writes_beyond_namespaces_only_what_a
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whoever_has_the_engines_kubeconfig_is_given_certificates_of_users_of_logical_clouds_alone() {
-    let environment = Environment::group("attacks", 1).await.unwrap();
+    let environment = environment().await;
     let thief = Thief::new(&environment, "admin").await;
     let (common, organization) = (|| DnType::CommonName, || DnType::OrganizationName);
     let longest = |letter: &str| format!("dcm:{}", letter.repeat(60));
@@ -222,4 +237,51 @@ async fn whoever_has_the_engines_kubeconfig_is_given_certificates_of_users_of_lo
     make(thief.cluster, &request(&theirs, &[(common(), USER)]));
     thief.may(&["certificate", "approve", &ours], &Value::Null);
     thief.may_not(&["certificate", "approve", &theirs], &Value::Null, APPROVAL_RULE);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_has_the_engines_kubeconfig_reads_secrets_only_in_namespaces_of_the_engine() {
+    let environment = environment().await;
+    let thief = Thief::with_least_role(&environment).await;
+    let [own, other] = &thief.namespaces();
+    let nothing = Value::Null;
+    let refused_by_rights = |arguments: &[&str]| {
+        let ran = thief.attacker.kubectl(arguments, &nothing);
+        assert!(ran.code != 0 && ran.err.contains("cannot"), "{arguments:?}\n{ran:#?}");
+    };
+    kubectl(thief.cluster, &["--namespace", other, "create", "serviceaccount", "theirs"]);
+    refused_by_rights(&["get", "secrets", "--all-namespaces"]);
+    refused_by_rights(&["get", "pods", "--all-namespaces"]);
+    for (namespace, account) in [(other.as_str(), "theirs"), ("kube-system", "default"), (own, "default")] {
+        refused_by_rights(&["--namespace", namespace, "get", "secrets"]);
+        refused_by_rights(&["--namespace", namespace, "create", "token", account]);
+    }
+
+    // The one more write that would open them.
+    let bind = |namespace: &str, binding: &str, user: &str| -> Vec<String> {
+        let role = format!("--clusterrole={NAMESPACE_ROLE}");
+        let user = format!("--user={user}");
+        ["--namespace", namespace, "create", "rolebinding", binding, &role, &user].map(str::to_owned).into()
+    };
+    let may_not = |arguments: Vec<String>, rule: &str| {
+        thief.may_not(&arguments.iter().map(String::as_str).collect::<Vec<_>>(), &nothing, rule);
+    };
+    for namespace in [other.as_str(), "kube-system", "default"] {
+        may_not(bind(namespace, NAMESPACE_BINDING, &thief.name), PLACE_RULE);
+        let role = ["--namespace", namespace, "create", "role", "dcm-a", "--verb=list", "--resource=secrets"];
+        thief.may_not(&role, &nothing, PLACE_RULE);
+    }
+    may_not(bind(own, NAMESPACE_BINDING, "another"), BINDING_RULE);
+    may_not(bind(own, "another", &thief.name), BINDING_RULE);
+    may_not([bind(own, NAMESPACE_BINDING, &thief.name), vec!["--group=a".to_owned()]].concat(), BINDING_RULE);
+
+    // What the engine does itself.
+    let own_binding = bind(own, NAMESPACE_BINDING, &thief.name);
+    thief.may(&own_binding.iter().map(String::as_str).collect::<Vec<_>>(), &nothing);
+    until("the rights in the namespace", async || {
+        let listed = thief.attacker.kubectl(&["--namespace", own, "get", "secrets"], &nothing);
+        (listed.code == 0).then_some(())
+    })
+    .await;
+    refused_by_rights(&["--namespace", other, "get", "secrets"]);
 }

@@ -1,9 +1,11 @@
 //! One cluster under two names.
 
-use dcm_testenv::{Cluster, Environment, Route};
+use dcm_testenv::{Cluster, Route};
 use serde_json::{Value, json};
 
+use crate::attacks::environment;
 use crate::common::User;
+use crate::common::confined::Confined;
 use crate::common::installation::{kubectl, timeout};
 
 /// A cloud on clusters of these names.
@@ -31,10 +33,11 @@ fn objects(cluster: &Cluster, cloud: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cluster_that_is_registered_is_refused_under_a_second_name() {
-    let environment = Environment::group("attacks", 1).await.unwrap();
+    let environment = environment().await;
     let cluster = &environment.clusters()[0];
     let user = User::new();
-    let file = user.write("kubeconfig", &cluster.admin_kubeconfig(Route::Direct));
+    let kubeconfig = |route| Confined::Standard.kubeconfig(cluster, "dcm-second-name", route);
+    let file = user.write("kubeconfig", &kubeconfig(Route::Direct));
     let add = |name: &str, more: &[&str]| {
         let mut arguments = vec!["cluster", "add", name, "--kubeconfig", file.to_str().unwrap()];
         arguments.extend(more);
@@ -47,7 +50,7 @@ async fn a_cluster_that_is_registered_is_refused_under_a_second_name() {
     assert!(!listed.contains("lab/two"), "{listed}");
 
     // By another way to the same server, too.
-    let proxied = user.write("proxied", &cluster.admin_kubeconfig(Route::Proxy));
+    let proxied = user.write("proxied", &kubeconfig(Route::Proxy));
     let refused =
         user.run(["cluster", "add", "lab/two", "--kubeconfig", proxied.to_str().unwrap()]).ended_with(5);
     assert!(refused.contains("registered as lab/one"), "{refused}");
@@ -67,10 +70,11 @@ async fn a_cluster_that_is_registered_is_refused_under_a_second_name() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_second_name_of_a_cluster_takes_nothing_from_the_first() {
-    let environment = Environment::group("attacks", 1).await.unwrap();
+    let environment = environment().await;
     let (cluster, cloud) = (&environment.clusters()[0], "twins");
     let user = User::new();
-    let file = user.write("kubeconfig", &cluster.admin_kubeconfig(Route::Direct));
+    let kubeconfig = Confined::Standard.kubeconfig(cluster, "dcm-twins", Route::Direct);
+    let file = user.write("kubeconfig", &kubeconfig);
     user.run(["cluster", "add", "lab/one", "--kubeconfig", file.to_str().unwrap()]).done();
     user.run(["cluster", "add", "lab/two", "--unchecked", "--kubeconfig", file.to_str().unwrap()]).done();
     assert_eq!(apply(&user, &document(cloud, &["one"]), &timeout()), 0);

@@ -47,7 +47,7 @@ fn of_no_use(standing: &Standing) -> [(String, String); 3] {
         )
     };
     let [own, other] = [first, second].map(|cluster| STANDARD.encode(cluster.certificate_authority()));
-    let stranger = second.issue("stranger", &["system:masters"]).unwrap();
+    let stranger = second.issue("stranger", &[]).unwrap();
     [
         (
             mine.replace(&first.url(), "https://127.0.0.1:1"),

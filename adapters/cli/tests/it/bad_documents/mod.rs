@@ -6,14 +6,13 @@ mod bad_kubeconfigs;
 #[path = "../../../../../dcm-core/tests/it/document/bad_documents.rs"]
 #[allow(dead_code, reason = "who else sees it is a matter of the documents' own tests")]
 mod documents;
-use crate::common;
 mod kubeconfigs;
 mod standing;
 mod stored;
 
 use std::collections::BTreeSet;
 
-use common::User;
+use crate::common::User;
 use standing::Standing;
 
 /// Fewest rows of all tables together.

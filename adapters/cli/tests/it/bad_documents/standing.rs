@@ -5,6 +5,7 @@ use dcm_testenv::{Cluster, Environment, Route, Stage};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::common::User;
+use crate::common::confined::Confined;
 
 pub(crate) const CLUSTERS: usize = 2;
 
@@ -84,8 +85,7 @@ impl Standing {
     }
 }
 
-/// A kubeconfig of an administrator of this name.
+/// The kubeconfig of an engine of this name.
 fn kubeconfig(cluster: &Cluster, name: &str) -> String {
-    let identity = cluster.issue(name, &["system:masters"]).unwrap();
-    cluster.kubeconfig(&identity, Route::Direct)
+    Confined::Standard.kubeconfig(cluster, name, Route::Direct)
 }

@@ -53,7 +53,7 @@ async fn add_the_second_cluster(cloud: &str, by_worker: bool) {
 
 #[tokio::test]
 async fn a_cluster_is_added_without_a_request_to_the_others() {
-    add_the_second_cluster("added", false).await;
+    add_the_second_cluster("added-second", false).await;
 }
 
 #[tokio::test]

@@ -2,14 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod clusters;
-use crate::common;
 mod documents;
 mod plans;
 mod registered;
 mod users;
 
-use common::OWNED_KINDS;
-use common::installation::{CLUSTERS, kubectl};
+use crate::common::OWNED_KINDS;
+use crate::common::installation::{CLUSTERS, kubectl};
 use dcm_testenv::Cluster;
 use serde_json::{Value, json};
 

@@ -9,16 +9,16 @@ use crate::common::installation::{CLUSTERS, Installation};
 /// What a plan would do with objects or requests of this name, once for each cluster.
 fn planned(installation: &Installation<'_>, document: &Value, what: &str) -> usize {
     let plan = installation.person.run_with_input(&["plan", "-f", "-"], &document.to_string());
-    let first = !installation.person.run(["get"]).done().contains("planned");
-    assert_eq!(plan.err.contains("planned: not stored yet"), first, "{plan:#?}");
+    let first = !installation.person.run(["get"]).done().contains("planned-changes");
+    assert_eq!(plan.err.contains("planned-changes: not stored yet"), first, "{plan:#?}");
     plan.done().matches(what).count()
 }
 
 #[tokio::test]
 async fn a_plan_shows_the_credentials_that_an_apply_makes() {
     let environment = Environment::group("changes", CLUSTERS).await.unwrap();
-    let installation = Installation::new(&environment, "planned");
-    let mut document = installation.document("planned", spec());
+    let installation = Installation::new(&environment, "planned-changes");
+    let mut document = installation.document("planned-changes", spec());
     assert_eq!(planned(&installation, &document, "request  certificate/ann/1/1"), CLUSTERS);
     installation.apply(&document).done();
     assert_eq!(planned(&installation, &document, "everything is as desired"), CLUSTERS);
@@ -33,7 +33,7 @@ async fn a_plan_shows_the_credentials_that_an_apply_makes() {
 
     document["spec"]["users"] = users;
     document["spec"]["permissions"] = permissions;
-    assert_eq!(planned(&installation, &document, "create   ServiceAccount planned/ci-e2"), CLUSTERS);
-    installation.terminate("planned").done();
+    assert_eq!(planned(&installation, &document, "create   ServiceAccount planned-changes/ci-e2"), CLUSTERS);
+    installation.terminate("planned-changes").done();
     assert_eq!(planned(&installation, &document, "request  certificate/ann/1/3"), CLUSTERS);
 }

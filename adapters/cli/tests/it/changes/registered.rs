@@ -5,12 +5,13 @@ use serde_json::Value;
 
 use crate::changes::{rule, spec};
 use crate::common::Ran;
+use crate::common::confined::Confined;
 use crate::common::installation::{CLUSTERS, Installation, registered};
 
 /// Changes the kubeconfig of the first cluster to one of another user, for this cluster.
 fn update(installation: &Installation<'_>, cluster: &Cluster) -> Ran {
-    let identity = cluster.issue("dcm-renewed-next", &["system:masters"]).unwrap();
-    let file = installation.person.write("next", &cluster.kubeconfig(&identity, Route::Direct));
+    let kubeconfig = Confined::Standard.kubeconfig(cluster, "dcm-renewed-next", Route::Direct);
+    let file = installation.person.write("next", &kubeconfig);
     let first = registered(&installation.clusters()[0]);
     installation.person.run(["cluster", "update", &first, "--kubeconfig", file.to_str().unwrap()])
 }

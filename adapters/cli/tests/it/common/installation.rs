@@ -9,26 +9,31 @@ use dcm_testenv::{Cluster, Environment, Route};
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
+use super::confined::Confined;
 use super::{Ran, User, fed, said};
 
 /// How many clusters there are.
 pub(crate) const CLUSTERS: usize = 3;
 
-/// The group that may do everything.
-const ADMINISTRATORS: &str = "system:masters";
-
 /// A person's store and configuration, with all clusters registered as `real/cluster-1` and so on.
 ///
-/// It is a user of its own on each cluster, so the audit logs tell its requests from those of all others.
+/// It is a user of its own on each cluster, so the audit logs tell its requests from those of all others. It has the least role alone,
+/// under the guard.
 pub(crate) struct Installation<'a> {
     pub(crate) person: User,
     pub(crate) identity: String,
+    pub(crate) confined: Confined,
     clusters: &'a [Cluster],
 }
 
 impl<'a> Installation<'a> {
     pub(crate) fn new(environment: &'a Environment, name: &str) -> Self {
         Self::by(environment, name, |_| Route::Direct)
+    }
+
+    /// With other limits.
+    pub(crate) fn confined(environment: &'a Environment, name: &str, confined: Confined) -> Self {
+        Self::with(environment, name, User::new(), confined, |_| Route::Direct)
     }
 
     /// Of a person who is there already.
@@ -48,8 +53,19 @@ impl<'a> Installation<'a> {
         person: User,
         route: impl Fn(usize) -> Route,
     ) -> Self {
+        Self::with(environment, name, person, Confined::Standard, route)
+    }
+
+    /// All of it.
+    pub(crate) fn with(
+        environment: &'a Environment,
+        name: &str,
+        person: User,
+        confined: Confined,
+        route: impl Fn(usize) -> Route,
+    ) -> Self {
         let clusters = environment.clusters();
-        let made = Self { person, identity: format!("dcm-{name}"), clusters };
+        let made = Self { person, identity: format!("dcm-{name}"), confined, clusters };
         for (index, cluster) in clusters.iter().enumerate() {
             made.register(cluster, route(index));
         }
@@ -64,8 +80,7 @@ impl<'a> Installation<'a> {
 
     /// A file with a kubeconfig to reach a cluster by.
     pub(crate) fn kubeconfig(&self, cluster: &Cluster, route: Route) -> PathBuf {
-        let identity = cluster.issue(&self.identity, &[ADMINISTRATORS]).unwrap();
-        self.person.write("kubeconfig", &cluster.kubeconfig(&identity, route))
+        self.person.write("kubeconfig", &self.confined.kubeconfig(cluster, &self.identity, route))
     }
 
     pub(crate) fn clusters(&self) -> &'a [Cluster] {

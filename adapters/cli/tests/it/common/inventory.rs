@@ -19,19 +19,23 @@ const NEVER_AT_REST: [&str; 2] = [" leases ", " events "];
 /// those that a label selector picks.
 pub(crate) async fn everything(cluster: &Cluster, selector: Option<&str>) -> Inventory {
     let server = Server::of(cluster).await;
-    let query = selector.map(|selector| format!("?labelSelector={selector}")).unwrap_or_default();
     let mut inventory = Inventory::new();
     for version in server.group_versions().await {
         for resource in listable(&server.get(&version).await) {
-            let list = server.get(&format!("{version}/{resource}{query}")).await;
-            for object in list["items"].as_array().unwrap() {
-                let text = |member: &str| object["metadata"][member].as_str().unwrap_or_default();
-                let place = format!("{version} {resource} {}/{}", text("namespace"), text("name"));
-                inventory.insert(place, object.clone());
-            }
+            inventory.extend(server.list(&version, &resource, selector).await);
         }
     }
     inventory
+}
+
+/// The objects of one resource, such as `/api/v1` and `namespaces`, or those that a label selector picks.
+pub(crate) async fn objects_of(
+    cluster: &Cluster,
+    version: &str,
+    resource: &str,
+    selector: Option<&str>,
+) -> Inventory {
+    Server::of(cluster).await.list(version, resource, selector).await
 }
 
 /// How long nothing changes where all controllers are done: they write within moments of what they react to.
@@ -117,6 +121,17 @@ impl Server {
 
     async fn get(&self, path: &str) -> Value {
         self.0.request(http::Request::get(path).body(Vec::new()).unwrap()).await.unwrap()
+    }
+
+    async fn list(&self, version: &str, resource: &str, selector: Option<&str>) -> Inventory {
+        let query = selector.map(|selector| format!("?labelSelector={selector}")).unwrap_or_default();
+        let mut list = self.get(&format!("{version}/{resource}{query}")).await;
+        let objects = list["items"].as_array_mut().unwrap().drain(..);
+        let placed = objects.map(|object| {
+            let text = |member: &str| object["metadata"][member].as_str().unwrap_or_default();
+            (format!("{version} {resource} {}/{}", text("namespace"), text("name")), object)
+        });
+        placed.collect()
     }
 
     /// The path of every version of every group.

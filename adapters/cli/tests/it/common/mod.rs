@@ -1,5 +1,7 @@
 //! Running the command as a user does.
 
+pub(crate) mod confined;
+pub(crate) mod database;
 pub(crate) mod exchange;
 pub(crate) mod guard;
 pub(crate) mod installation;

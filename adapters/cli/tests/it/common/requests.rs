@@ -10,6 +10,9 @@ use super::installation::Installation;
 /// Verbs that change nothing.
 const READS: [&str; 3] = ["get", "list", "watch"];
 
+/// Questions of the caller about itself, which are made like objects.
+const QUESTIONS: [&str; 2] = ["selfsubjectaccessreviews", "selfsubjectreviews"];
+
 /// Where the audit logs of all clusters were at one moment.
 pub(crate) struct Moment(Vec<Position>);
 
@@ -32,7 +35,10 @@ impl Installation<'_> {
     /// The answered writes since then, for each cluster: verb, resource and name, sorted.
     pub(crate) fn writes(&self, since: &Moment) -> Vec<Vec<String>> {
         let write = |event: &&AuditEvent| {
-            event.stage == Stage::ResponseComplete && !READS.contains(&&*event.verb) && !event.dry_run
+            event.stage == Stage::ResponseComplete
+                && !READS.contains(&&*event.verb)
+                && !event.dry_run
+                && !is_question(event)
         };
         let words = |events: Vec<AuditEvent>| {
             let mut words: Vec<String> = events.iter().filter(write).map(told).collect();
@@ -53,6 +59,11 @@ impl Installation<'_> {
         };
         self.events(since).into_iter().map(&mut begun).collect()
     }
+}
+
+/// True for a question of the caller about itself.
+pub(crate) fn is_question(event: &AuditEvent) -> bool {
+    event.resource.as_deref().is_some_and(|resource| QUESTIONS.contains(&resource))
 }
 
 fn told(event: &AuditEvent) -> String {

@@ -42,7 +42,12 @@ impl Deref for Server {
 
 /// A server on the API servers of the tests of `rest`, which are registered as `real/cluster-1` and so on.
 pub(crate) async fn on_clusters(count: usize, name: &str) -> (Environment, Server) {
-    let environment = Environment::group("rest", count).await.unwrap();
+    on_clusters_of("rest", count, name).await
+}
+
+/// A server on the API servers of a group of tests.
+pub(crate) async fn on_clusters_of(group: &str, count: usize, name: &str) -> (Environment, Server) {
+    let environment = Environment::group(group, count).await.unwrap();
     let person = Installation::new(&environment, name).person;
     (environment, Server::of(person))
 }

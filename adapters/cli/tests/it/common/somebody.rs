@@ -6,7 +6,7 @@ use dcm_testenv::Cluster;
 use serde_json::{Value, json};
 
 use super::installation::{make, until};
-use super::inventory::everything;
+use super::inventory::objects_of;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -50,13 +50,14 @@ fn request() -> String {
 pub(crate) async fn settle(cluster: &Cluster, name: &str) {
     make(cluster, &objects(name));
     until("what Kubernetes puts into a namespace", async || {
-        let found = everything(cluster, None).await;
-        let at = |place: String| found.get(&format!("/api/v1 {place}"));
-        let quota = at(format!("resourcequotas {name}/{name}"))?;
-        let is_counted = quota["status"]["used"]["pods"].is_string();
-        let furnished = at(format!("serviceaccounts {name}/default")).is_some()
-            && at(format!("configmaps {name}/kube-root-ca.crt")).is_some();
-        (is_counted && furnished).then_some(())
+        let at = async |resource: &str, of: &str| {
+            let mut found = objects_of(cluster, "/api/v1", resource, None).await;
+            found.remove(&format!("/api/v1 {resource} {name}/{of}"))
+        };
+        let quota = at("resourcequotas", name).await?;
+        at("serviceaccounts", "default").await?;
+        at("configmaps", "kube-root-ca.crt").await?;
+        quota["status"]["used"]["pods"].is_string().then_some(())
     })
     .await;
 }

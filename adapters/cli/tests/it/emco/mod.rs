@@ -2,14 +2,15 @@
 //! are compared; so is what was recorded of EMCO's own services.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common;
 mod emcoctl;
 mod listening;
 mod transcript;
 
-use common::User;
-use common::exchange::Exchanges;
-use common::server::Server;
+use crate::common;
+use crate::common::User;
+use crate::common::confined::Confined;
+use crate::common::exchange::Exchanges;
+use crate::common::server::Server;
 use dcm_rest::emco::{Service, routes};
 use dcm_testenv::{Environment, Route};
 
@@ -47,10 +48,11 @@ async fn what_can_not_be_read() {
 async fn cluster_providers_and_clusters() {
     let environment = Environment::group("emco", 2).await.unwrap();
     let one = &environment.clusters()[0];
-    let admin = one.admin_kubeconfig(Route::Direct);
+    let confined = Confined::Standard.kubeconfig(one, "dcm-clusters", Route::Direct);
     let weak = one.kubeconfig(&one.issue("weak", &[]).unwrap(), Route::Direct);
     let runs = common::UNREACHABLE.replace("{token: hunter2}", "{exec: {command: /bin/sh}}");
-    let texts = [("one", &*admin), ("weak", &*weak), ("unreachable", common::UNREACHABLE), ("runs", &*runs)];
+    let texts =
+        [("one", &*confined), ("weak", &*weak), ("unreachable", common::UNREACHABLE), ("runs", &*runs)];
     EXCHANGES.play_with(&server(), "clusters.http", &texts).await;
 }
 

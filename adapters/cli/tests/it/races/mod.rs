@@ -8,6 +8,7 @@ mod serving;
 mod two_stores;
 mod worker;
 
+use common::confined::Confined;
 use common::installation::kubectl;
 use common::{OWNED_KINDS, User};
 use dcm_testenv::{Cluster, Environment, Route};
@@ -18,9 +19,9 @@ async fn environment() -> Environment {
     Environment::group("races", CLUSTERS).await.unwrap()
 }
 
-/// A user who has registered a cluster as `real/NAME`.
-fn register(user: &User, cluster: &Cluster) {
-    let file = user.write("config", &cluster.admin_kubeconfig(Route::Direct));
+/// Registers a cluster as `real/NAME` for a user, whose engine has this identity there.
+fn register(user: &User, cluster: &Cluster, identity: &str) {
+    let file = user.write("config", &Confined::Standard.kubeconfig(cluster, identity, Route::Direct));
     let id = format!("real/{}", cluster.name());
     user.run(["cluster", "add", &id, "--kubeconfig", file.to_str().unwrap()]).done();
     std::fs::remove_file(file).unwrap();

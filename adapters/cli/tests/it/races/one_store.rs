@@ -57,7 +57,7 @@ async fn one_of_two_clouds_gets_a_namespace_and_the_other_learns_whose_it_is() {
     let environment = environment().await;
     let cluster = &environment.clusters()[0];
     let user = User::new();
-    register(&user, cluster);
+    register(&user, cluster, "dcm-one-store");
     let worker = serve(&user);
     let winners: Vec<usize> = (0..rounds()).map(|round| meet(&user, round)).collect();
     for (round, winner) in winners.iter().enumerate() {

@@ -35,9 +35,9 @@ fn meet(users: &[User; 2], meeting: usize) -> (usize, [Ran; 2]) {
     (winner(&ran, meeting), ran)
 }
 
-/// The loser is told that the namespace is another's; whose, its labels say to whoever may read them.
-fn is_told(loser: &User, cloud: &str, said: &str, owner: &str) {
-    let reason = format!("it belongs to another app context of owner {owner}");
+/// The status of the loser shows that the namespace is foreign. Both installations have the same owner, and each has its own key for proofs.
+fn is_told(loser: &User, cloud: &str, said: &str) {
+    let reason = "it carries our marks without their proof, so it is not ours";
     let shown = format!("foreign: {reason}; somebody has to change something\n");
     assert!(said.contains(&shown), "{said}");
     assert!(said.contains("stuck: nothing more happens before somebody changes something\n"), "{said}");
@@ -52,16 +52,18 @@ async fn one_of_two_installations_gets_a_namespace_and_the_other_learns_whose_it
     let environment = environment().await;
     let cluster = &environment.clusters()[1];
     let users = [User::new(), User::new()];
-    users.iter().for_each(|user| register(user, cluster));
+    for (user, identity) in users.iter().zip(["dcm-first-store", "dcm-second-store"]) {
+        register(user, cluster, identity);
+    }
     for meeting in 0..meetings() {
         let (winner, ran) = meet(&users, meeting);
         let (loser, namespace) = (1 - winner, format!("meeting-{meeting}"));
         let (wins, loses) = (cloud(meeting, winner), cloud(meeting, loser));
         let of_namespace = |name: &str| label(cluster, &namespace, &format!("dcm.internal/{name}"));
-        let (context, owner) = (of_namespace("context"), of_namespace("owner"));
+        let context = of_namespace("context");
         assert_eq!(of_namespace("logical-cloud"), wins);
         assert!(context.starts_with(&format!("dcm-default-{wins}-")), "{context}");
-        is_told(&users[loser], &loses, &ran[loser].err, &owner);
+        is_told(&users[loser], &loses, &ran[loser].err);
         // The loser leaves what is not its own alone.
         users[loser].run(["terminate", &loses]).done();
         let state = asked(cluster, &format!("get namespace {namespace} -o jsonpath={{.status.phase}}"));

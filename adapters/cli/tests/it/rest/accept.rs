@@ -2,6 +2,7 @@
 
 use dcm_testenv::{Cluster, Route};
 
+use crate::common::confined::Confined;
 use crate::common::installation::kubectl;
 use crate::rest::EXCHANGES;
 use crate::rest::server;
@@ -13,7 +14,8 @@ async fn another_cluster_is_told_by_a_check_and_taken_by_its_uid_alone() {
     let uid = |cluster: &Cluster| {
         kubectl(cluster, &["get", "namespace", "kube-system", "-o", "jsonpath={.metadata.uid}"])
     };
-    let (kubeconfig, uids) = (other.admin_kubeconfig(Route::Direct), [uid(one), uid(other)]);
+    let kubeconfig = Confined::Standard.kubeconfig(other, "dcm-rest-accept", Route::Direct);
+    let uids = [uid(one), uid(other)];
     let texts = [("other", &*kubeconfig), ("uid of one", &uids[0]), ("uid of other", &uids[1])];
     EXCHANGES.play_with(&server, "accept.http", &texts).await;
     server.stop();

@@ -4,6 +4,7 @@ use std::process::Command;
 
 use dcm_testenv::{Environment, Route};
 
+use crate::common::confined::Confined;
 use crate::common::installation::until;
 use crate::common::{Ran, User};
 use crate::rest::server::Server;
@@ -18,7 +19,8 @@ async fn the_example_ends_with_a_kubeconfig_that_works_on_each_cluster() {
         .clusters()
         .iter()
         .map(|cluster| {
-            person.write(&format!("{}.yaml", cluster.name()), &cluster.admin_kubeconfig(Route::Direct))
+            let kubeconfig = Confined::Standard.kubeconfig(cluster, "dcm-rest-example", Route::Direct);
+            person.write(&format!("{}.yaml", cluster.name()), &kubeconfig)
         })
         .collect();
     let server = Server::new();

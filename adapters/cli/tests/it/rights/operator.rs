@@ -4,7 +4,7 @@ use dcm_testenv::{AuditFilter, Cluster, Environment, Route};
 use kube::config::Kubeconfig;
 
 use crate::common::installation::{kubectl, timeout};
-use crate::common::{OWNED_KINDS, User, fed, guard};
+use crate::common::{OWNED_KINDS, User, guard};
 use crate::rights::answer::Answer;
 use crate::rights::asked::Asked;
 use crate::rights::barrier;
@@ -55,7 +55,7 @@ impl Operator {
     /// Gives the engine the printed role, and nothing else, and confines it.
     fn confine(&self, cluster: &Cluster, role: &str) {
         let name = &self.engine;
-        fed(cluster.kubectl().args(["apply", "-f", "-"]), role).done();
+        guard::apply(cluster, role);
         let (role, user) = (format!("--clusterrole={name}"), format!("--user={name}"));
         kubectl(cluster, &["create", "clusterrolebinding", name, &role, &user]);
     }

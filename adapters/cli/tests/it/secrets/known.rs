@@ -13,6 +13,9 @@ use serde_json::Value;
 use crate::secrets::search::Searcher;
 use crate::secrets::witness::Witness;
 
+/// The document with the key that proves our marks on objects: a word of its own.
+const PROOFS: &str = "proofs";
+
 /// The secrets, each with the name that it is told by.
 #[derive(Default)]
 pub(crate) struct Known(BTreeMap<String, String>);
@@ -51,7 +54,7 @@ impl Known {
         for (path, document) in documents {
             for secret in secrets_of(document) {
                 match secret {
-                    word if *path == encrypted::ROOM.name => {
+                    word if *path == encrypted::ROOM.name || path == PROOFS => {
                         self.0.insert(word.to_owned(), path.clone());
                     }
                     key if key.starts_with("-----BEGIN") => self.key(path, key),

@@ -6,6 +6,8 @@ use dcm_testenv::{Cluster, Environment, Route};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::common::confined::Confined;
+use crate::common::guard;
 use crate::common::installation::kubectl;
 use crate::secrets::known::{self, Known, documents, secrets_of};
 use crate::secrets::search::Searcher;
@@ -78,16 +80,17 @@ impl Life {
     }
 
     /// A certificate's cluster and a token's.
-    pub(crate) fn registers_clusters(&mut self) {
+    pub(crate) async fn registers_clusters(&mut self) {
         let kubeconfigs = {
             let [first, second] = self.environment.clusters() else { panic!("two clusters are needed") };
-            [first.admin_kubeconfig(Route::Direct), token_kubeconfig(second)]
+            let certificate = Confined::Standard.kubeconfig(first, "dcm-vault", Route::Direct);
+            [certificate, token_kubeconfig(second).await]
         };
         for (number, kubeconfig) in kubeconfigs.iter().enumerate() {
             let id = format!("real/cluster-{}", number + 1);
-            assert_eq!(self.known.kubeconfig(&format!("administrator of {id}"), kubeconfig), 1);
+            assert_eq!(self.known.kubeconfig(&format!("engine of {id}"), kubeconfig), 1);
             self.handed_out.push_str(kubeconfig);
-            let file = self.witness.write("admin", kubeconfig);
+            let file = self.witness.write("engine", kubeconfig);
             self.witness.run(&["cluster", "add", &id, "--kubeconfig", &file]).done();
             self.witness.run(&["cluster", "add", &id, "--kubeconfig", &file, "--label", "a=b"]).ended_with(5);
             let broken = self.witness.write("broken", &kubeconfig.replace("contexts:\n", "contexts: [\n"));
@@ -303,15 +306,12 @@ impl Life {
     }
 }
 
-/// A kubeconfig of an administrator who shows a token.
-fn token_kubeconfig(cluster: &Cluster) -> String {
+/// The kubeconfig of an engine that shows a token.
+async fn token_kubeconfig(cluster: &Cluster) -> String {
     let asked = |question: &str| kubectl(cluster, &question.split(' ').collect::<Vec<_>>());
-    asked("create serviceaccount administrator --namespace kube-system");
-    asked(
-        "create clusterrolebinding administrator --clusterrole=cluster-admin \
-         --serviceaccount=kube-system:administrator",
-    );
-    let token = asked("create token administrator --namespace kube-system --duration=24h");
+    asked("create serviceaccount engine --namespace kube-system");
+    guard::confine(cluster, "engine", "system:serviceaccount:kube-system:engine").await;
+    let token = asked("create token engine --namespace kube-system --duration=24h");
     let authority = STANDARD.encode(cluster.certificate_authority());
     format!(
         "apiVersion: v1\nkind: Config\ncurrent-context: it\ncontexts:\n- {{name: it, context: {{cluster: it, user: it}}}}\n\

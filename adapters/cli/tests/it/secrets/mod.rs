@@ -1,4 +1,4 @@
-//! One life of a logical cloud on real clusters, after which no private key, token or administrator's kubeconfig is found
+//! One life of a logical cloud on real clusters, after which no private key, token or kubeconfig of a cluster is found
 //! anywhere but where it was handed out: not in any file at any moment, not in any word that was said, not on a cluster.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
@@ -37,7 +37,7 @@ async fn no_secret_is_seen_where_it_must_not_be(servers: Option<Servers>) {
     let rest = "with state on servers: secrets while a cloud is looked at, in new credentials, and of a worker that is killed";
     let is_whole = servers.is_none() || !leaves_out(rest);
     let mut life = Life::begin(servers).await;
-    life.registers_clusters();
+    life.registers_clusters().await;
     life.applies().await;
     life.takes_in_a_user_with_a_key_of_their_own().await;
     if is_whole {

@@ -1,12 +1,11 @@
 //! The status page: what a browser is given of it. How it works there is checked by `scripts/check-ui`.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common;
-
 mod files;
 mod words;
 
-use common::server::Server;
+use crate::common;
+use crate::common::server::Server;
 use dcm_rest::ui::ASSETS;
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \

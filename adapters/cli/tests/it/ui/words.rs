@@ -35,6 +35,7 @@ fn count_of_reasons(reason: Reason) -> usize {
         | Reason::Foreign
         | Reason::FieldConflict
         | Reason::Drifted
+        | Reason::Tampered
         | Reason::NamespaceGone
         | Reason::ClusterChanged
         | Reason::SameCluster
@@ -42,8 +43,9 @@ fn count_of_reasons(reason: Reason) -> usize {
         | Reason::PlanStale
         | Reason::SignerSilent
         | Reason::Lapsed
+        | Reason::NotAccepted
         | Reason::HasContents
-        | Reason::Paused => 19,
+        | Reason::Paused => 21,
     }
 }
 

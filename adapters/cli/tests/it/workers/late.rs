@@ -69,5 +69,6 @@ impl Installation<'_> {
         let file = self.kubeconfig(cluster, route);
         let file = file.to_str().unwrap();
         self.person.run(["cluster", "update", &registered(cluster), "--kubeconfig", file]).done();
+        self.person.run(["cluster", "accept", &registered(cluster)]).done();
     }
 }

@@ -10,8 +10,9 @@ use dcm_core::app_context::Generation;
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::name::{ContextId, OwnerId};
 use dcm_core::port::cluster::{
-    Call, Cluster, Fence, LABEL_OWNER, Marks, Object, Origin, Precondition, Selection, Stamped,
+    Call, Cluster, ClusterUid, Fence, LABEL_OWNER, Marks, Object, Origin, Precondition, Selection, Stamped,
 };
+use dcm_core::port::proof::{ClusterProofKey, PROOF_BYTES, ProofKey};
 use dcm_core::secret::Secret;
 use dcm_kube::{KubeCluster, Options};
 use dcm_testenv::{Cluster as Server, Route};
@@ -57,7 +58,13 @@ pub(crate) fn stamped(call: &Call, body: Value) -> Stamped {
         origin: Origin::Created,
     };
     let labels = BTreeMap::from([("dcm.internal/project".to_owned(), "p".to_owned())]);
-    Stamped { manifest, marks, labels: Arc::new(labels) }
+    let proof = Some(proofs().prove(manifest.key(), &marks));
+    Stamped { manifest, marks, labels: Arc::new(labels), proof }
+}
+
+/// What proves the marks of the tests' objects.
+pub(crate) fn proofs() -> ClusterProofKey {
+    ProofKey::new(&[1; PROOF_BYTES]).on(&ClusterUid("tests".into()))
 }
 
 pub(crate) fn data(call: &Call, namespace: &str, name: &str, data: &Value) -> Stamped {

@@ -1,10 +1,10 @@
 //! `POST /v2/cluster-providers/{provider}/clusters/{cluster}/accept`: another cluster takes the place of the one that its name stood
-//! for.
+//! for, or the cluster is reached at another endpoint.
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use dcm_core::port::cluster::ClusterUid;
-use dcm_core::service::Error;
+use dcm_core::service::RegisteredCluster;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -28,8 +28,9 @@ pub(in crate::documented) struct Which {
 /// What the document says of it.
 pub(in crate::documented) fn describe(it: Operation) -> Operation {
     it.says(
-        "Accept another cluster",
-        "It takes the place of the one that the name stood for: from then on, what was there before is not expected any more.",
+        "Accept another cluster, or another endpoint",
+        "Another cluster takes the place of the one that the name stood for: from then on, what was there before is not expected any more. \
+         Where the kubeconfig leads to another server, or trusts other authorities, than before, it is used from then on.",
     )
     .answers(StatusCode::NO_CONTENT, Answer::empty("It is the one from now on."))
     .fails(&[Kind::WrongState, Kind::InUse, Kind::NotReady])
@@ -43,18 +44,17 @@ pub(in crate::documented) async fn handle(
     Asking(caller): Asking,
     Unconditional: Unconditional,
 ) -> Result<StatusCode, Problem> {
-    let found = services.registered.get(&cluster.id()).await?.registration;
-    let other = services.look(&asker)?.other(&found).await;
-    match other.map_err(|error| of_registered(&found, error))? {
-        None => Err(Problem::new(Kind::WrongState, format!("{} is no other cluster than before", found.id))),
-        Some(other) if *other.found.0 != *uid => {
-            let ClusterUid(found) = other.found;
-            Err(Problem::new(Kind::WrongState, format!("the cluster that was found is {found}")))
-        }
-        Some(other) => {
-            let accepted = services.installation.accept(&caller, &found.id, &other.found).await;
-            accepted.map_err(Error::Synchronizer)?;
-            Ok(StatusCode::NO_CONTENT)
-        }
+    let RegisteredCluster { registration, is_moved, .. } = services.registered.get(&cluster.id()).await?;
+    let identified = services.look(&asker)?.identify(&registration).await;
+    let (found, other) = identified.map_err(|error| of_registered(&registration, error))?;
+    if other.is_none() && !is_moved {
+        let detail = format!("{} is no other cluster than before", registration.id);
+        return Err(Problem::new(Kind::WrongState, detail));
     }
+    if *found.0 != *uid {
+        let ClusterUid(found) = found;
+        return Err(Problem::new(Kind::WrongState, format!("the cluster that was found is {found}")));
+    }
+    services.installation.accept(&caller, &registration, &found).await?;
+    Ok(StatusCode::NO_CONTENT)
 }

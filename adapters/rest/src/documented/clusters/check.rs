@@ -33,7 +33,7 @@ pub(in crate::documented) struct For {
 #[serde(rename_all = "camelCase")]
 #[schemars(rename = "CheckedCluster")]
 pub(super) struct Found {
-    /// Nothing is missing, and it is no other cluster than before, and none that has another name.
+    /// Nothing is missing, and it is no other cluster than before, and none that has another name, and its endpoint is accepted.
     is_ready: bool,
     #[serde(flatten)]
     findings: Findings,
@@ -46,14 +46,21 @@ pub(super) struct Found {
     /// The other name under which the cluster is registered.
     #[serde(skip_serializing_if = "Option::is_none")]
     registered_as: Option<ClusterId>,
+    /// The kubeconfig leads to another server, or trusts other authorities, than the accepted one: it is not used until it is accepted.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    moved: bool,
+    /// With `moved`: the UID of the cluster that was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uid: Option<ClusterUid>,
 }
 
 impl From<Inspection> for Found {
     fn from(inspection: Inspection) -> Self {
         let is_ready = inspection.is_ready();
-        let Inspection { findings, other, twin, uid: _ } = inspection;
+        let Inspection { findings, other, twin, uid, is_moved: moved } = inspection;
         let (other, known) = other.map(|Other { known, found }| (found, known)).unzip();
-        Self { is_ready, findings, other, known, registered_as: twin.map(|twin| twin.first) }
+        let (registered_as, uid) = (twin.map(|twin| twin.first), uid.filter(|_| moved));
+        Self { is_ready, findings, other, known, registered_as, moved, uid }
     }
 }
 

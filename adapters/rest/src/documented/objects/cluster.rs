@@ -123,6 +123,9 @@ struct ClusterAnswerSpec {
 struct ClusterAnswerStatus {
     /// All work on it is paused.
     stopped: bool,
+    /// The kubeconfig leads to another server, or trusts other authorities, than the accepted one: it is not used until it is accepted.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    moved: bool,
     /// When it was registered; and by whom, to who may register clusters.
     created: Change,
     /// When that was last changed, and by whom, alike.
@@ -132,7 +135,7 @@ struct ClusterAnswerStatus {
 impl ClusterAnswer {
     /// One that is paused, or not. Who registered it and why is nobody's business but of those who may.
     pub(crate) fn of(cluster: RegisteredCluster, stopped: bool, asker: &Asker) -> Self {
-        let RegisteredCluster { registration, created, changed, .. } = cluster;
+        let RegisteredCluster { registration, created, changed, is_moved: moved, .. } = cluster;
         let shown = |change: Change| match asker.rights.has_clusters() {
             true => change,
             false => Change { by: String::new(), why: String::new(), request_id: String::new(), ..change },
@@ -144,7 +147,7 @@ impl ClusterAnswer {
         Self {
             metadata: MetadataDraft { name: id.cluster.to_string(), description, user_data1, user_data2 },
             spec: ClusterAnswerSpec { server, labels, namespace: namespace.map(|one| one.to_string()) },
-            status: ClusterAnswerStatus { stopped, created, changed },
+            status: ClusterAnswerStatus { stopped, moved, created, changed },
         }
     }
 }

@@ -8,10 +8,13 @@ use std::time::Duration;
 
 use dcm_core::app_context::Generation;
 use dcm_core::logical_cloud::{Draft, MetadataDraft};
-use dcm_core::manifest::Manifest;
+use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, OwnerId, ProjectName};
 use dcm_core::port::clock::{Clock, Random};
-use dcm_core::port::cluster::{Call, Cluster as _, Clusters, Fence, Marks, Origin, Stamped};
+use dcm_core::port::cluster::{
+    ANNOTATION_GENERATION, Call, Cluster as _, Clusters, Fence, Marks, Origin, Stamped,
+};
+use dcm_core::port::proof::ANNOTATION_PROOF;
 use dcm_core::port::store::Store;
 use dcm_core::secret::Secret;
 use dcm_core::service::{Caller, Registration};
@@ -46,6 +49,20 @@ pub(crate) struct Ground {
 }
 
 impl World {
+    /// Has an object of the first cluster say, with its proof, that it was written in a later generation: as after changes that
+    /// a store has lost.
+    pub(crate) async fn written_later(&self, kind: &GroupVersionKind, key: &ObjectKey, generation: u64) {
+        let proofs = self.deployment.contexts().proof_key().await.unwrap().unwrap();
+        let cluster = self.fleet.cluster(&cluster_id(1)).unwrap();
+        let (uid, object) =
+            cluster.server(|server| (server.uid(), server.object(kind, key).unwrap().unwrap()));
+        let marks = Marks { generation: Generation(generation), ..object.marks.unwrap() };
+        let proof = proofs.on(&uid).prove(key, &marks).to_string();
+        let annotations = json!({ANNOTATION_GENERATION: generation.to_string(), ANNOTATION_PROOF: proof});
+        let patch = json!({"metadata": {"annotations": annotations}});
+        cluster.server(|server| server.edit_as("person", kind, key, &patch).unwrap());
+    }
+
     /// So many clusters, registered; and a project.
     pub(crate) async fn new(clusters: usize) -> Self {
         Self::with(clusters, |fleet| fleet).await
@@ -162,7 +179,7 @@ impl World {
             origin: Origin::Created,
         };
         let call = Call { owner, context: Some(context), generation: Generation(1), fence: Fence(1) };
-        let object = Stamped { manifest, marks, labels: Arc::default() };
+        let object = Stamped { manifest, marks, labels: Arc::default(), proof: None };
         self.fleet.cluster(&cluster_id(1)).unwrap().create(&call, &object).await.unwrap();
     }
 }

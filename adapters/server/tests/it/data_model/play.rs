@@ -194,7 +194,8 @@ async fn cloud_with_incidents(world: &mut World) {
 }
 
 async fn accept(world: &World, cluster: &ClusterId, uid: ClusterUid) {
-    let accept = world.deployment.accept(&world.caller, cluster, &uid);
+    let registration = world.deployment.registered().get(cluster).await.unwrap().registration;
+    let accept = world.deployment.accept(&world.caller, &registration, &uid);
     during("Installation::accept", accept).await.unwrap();
 }
 

@@ -310,7 +310,7 @@ impl Tenant {
         let (caller, project, name) = (&self.caller, project(), cloud(number));
         match wish {
             // What is planned, and how, is for whoever has the documents: the command.
-            Wish::Apply(variant) | Wish::ApplyAsPlanned(variant) => {
+            Wish::Apply(variant) | Wish::ApplyAsPlanned(variant) | Wish::Withdraw(variant) => {
                 self.apply(number, variant).await?;
                 self.renew(number, variant).await
             }

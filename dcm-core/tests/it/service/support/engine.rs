@@ -44,6 +44,8 @@ struct State {
     stopped: BTreeSet<ClusterId>,
     /// Under which name each cluster is worked on.
     identities: BTreeMap<Arc<str>, ClusterId>,
+    /// What each cluster was found to be when it was reached.
+    reached: BTreeMap<ClusterId, ClusterUid>,
     life: Option<Range<u64>>,
     /// The app contexts of which clusters hold later changes than are known here.
     behind: BTreeSet<ContextId>,
@@ -79,6 +81,7 @@ impl Engine {
             asked: state.asked.clone(),
             tombstones: state.tombstones.clone(),
             stopped: state.stopped.clone(),
+            reached: state.reached.clone(),
             life: state.life.clone(),
             behind: state.behind.clone(),
             ..State::default()
@@ -154,6 +157,11 @@ impl Engine {
     }
 
     /// Lets the next changing call fail.
+    /// From now on it knows which cluster this one is.
+    pub(crate) fn reach(&self, cluster: &ClusterId, uid: &ClusterUid) {
+        self.state().reached.insert(cluster.clone(), uid.clone());
+    }
+
     pub(crate) fn fail_next(&self, error: Error) {
         self.state().fails = Some(error);
     }
@@ -266,12 +274,13 @@ impl Held {
                     let csr = &request.csr_pem;
                     let pem =
                         life.map_or_else(|| authority::sign(csr), |life| authority::sign_from_now(csr, life));
-                    Issued::Certificate { pem: pem.into(), received }
+                    Issued::Certificate { pem: pem.into(), received, tried: true }
                 }
                 Request::Token(_) => {
                     let in_2027 = || "2027-01-01T00:00:00Z".parse().unwrap();
                     let expires = life.map_or_else(in_2027, |life| seconds_from_now(life.end));
-                    Issued::Token { token: Secret::new(format!("token-of-{name}")), expires, received }
+                    let token = Secret::new(format!("token-of-{name}"));
+                    Issued::Token { token, expires, received, tried: true }
                 }
             };
             self.results.entry(cluster.clone()).or_default().entry(name).or_insert(issued);
@@ -401,6 +410,10 @@ impl State {
 
 #[async_trait]
 impl Synchronizer for Engine {
+    async fn identity(&self, cluster: &ClusterId) -> Result<Option<ClusterUid>, Error> {
+        Ok(self.call("identity")?.reached.get(cluster).cloned())
+    }
+
     async fn hold_identity(&self, cluster: &ClusterId, uid: &ClusterUid) -> Result<(), Error> {
         let mut state = self.call("hold_identity")?;
         let first = state.identities.entry(uid.0.clone()).or_insert_with(|| cluster.clone()).clone();

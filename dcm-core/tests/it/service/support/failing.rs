@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use dcm_core::app_context::{AppContext, Generation};
 use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::synchronizer::{
     Condition, Error, Issued, Removal, Results, StatusStream, Synchronizer, Tombstone,
 };
@@ -60,6 +61,10 @@ impl Failing {
 
 #[async_trait]
 impl Synchronizer for Failing {
+    async fn identity(&self, cluster: &ClusterId) -> Result<Option<ClusterUid>, Error> {
+        self.inner.identity(cluster).await
+    }
+
     async fn apply_on(&self, context: &AppContext, condition: &Condition) -> Result<Generation, Error> {
         self.make(self.inner.apply_on(context, condition)).await
     }

@@ -112,6 +112,20 @@ impl World {
         Self::over(atomic_batches, engine.clone(), engine)
     }
 
+    /// The usual cloud, whose users ask for credentials of so many seconds, and were given others in the first moment.
+    pub(crate) async fn with_credentials(asked: u64, given: u64) -> Self {
+        let world = Self::new(true).await;
+        let mut draft = draft();
+        for user in draft["spec"]["users"].as_array_mut().unwrap() {
+            user["lifetimeSeconds"] = asked.into();
+        }
+        world.put(draft).await.unwrap();
+        world.apply("shop").await.unwrap();
+        world.engine.issue_for(0..given);
+        world.engine.finish();
+        world
+    }
+
     pub(crate) fn over(
         atomic_batches: bool,
         engine: Arc<Engine>,

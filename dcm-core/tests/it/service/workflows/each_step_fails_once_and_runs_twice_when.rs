@@ -318,7 +318,9 @@ async fn handing_out_again_when_a_cluster_has_another_address_and_authority() {
     let steps = &[
         HandOut("ann"),
         HandOut("bot"),
+        Reach("one"),
         ReplaceKubeconfig("one"),
+        Accept("one"),
         HandOut("ann"),
         Terminate(CAREFULLY),
         Finish,

@@ -3,6 +3,7 @@
 use dcm_core::controller::{ControllerDraft, ControllerGroup};
 use dcm_core::logical_cloud::{KeyValuesDraft, MetadataDraft};
 use dcm_core::pki::SystemKeys;
+use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::key_source::KeySource as _;
 use dcm_core::port::synchronizer::{Removal, STOP_LIMIT};
 use dcm_core::service::{
@@ -25,6 +26,8 @@ pub(super) enum Step {
     DeleteController,
     Register(&'static str),
     ReplaceKubeconfig(&'static str),
+    /// Accepts the server that the kubeconfig leads to.
+    Accept(&'static str),
     Relabel(&'static str),
     ReplaceNamespace(&'static str),
     PutLabel(&'static str),
@@ -59,6 +62,8 @@ pub(super) enum Step {
     /// The engine does its work, everywhere or in one cluster.
     Finish,
     FinishIn(&'static str),
+    /// The engine comes to know which cluster this one is.
+    Reach(&'static str),
     /// The engine gives a cluster up.
     Abandon(&'static str),
     /// The engine finds that clusters hold later changes.
@@ -73,7 +78,7 @@ use Step::*;
 impl Step {
     /// True for what is not a call: it neither fails nor is it made twice.
     pub(super) fn happens(self) -> bool {
-        matches!(self, Finish | FinishIn(_) | Abandon(_) | FindLaterChanges | IssueFor(..) | At(_))
+        matches!(self, Finish | FinishIn(_) | Reach(_) | Abandon(_) | FindLaterChanges | IssueFor(..) | At(_))
     }
 
     /// The call alone, whether it is to be refused or not.
@@ -132,6 +137,7 @@ impl Step {
         match self {
             Finish => world.engine.finish(),
             FinishIn(one) => world.engine.finish_in(&cluster(one)),
+            Reach(one) => world.engine.reach(&cluster(one), &ClusterUid(one.into())),
             Abandon(one) => world.engine.abandon(&cluster(one)),
             FindLaterChanges => world.engine.find_later_changes(),
             IssueFor(begin, end) => world.engine.issue_for(begin..end),
@@ -149,8 +155,8 @@ impl Step {
             PutLabel(_) | DeleteLabel(_) | PutKeyValues(_) | DeleteKeyValues(_) => {
                 self.call_cluster_parts(world).await
             }
-            Register(_) | ReplaceKubeconfig(_) | Relabel(_) | ReplaceNamespace(_) | RemoveCluster(..)
-            | StopCluster(_) | ResumeCluster(_) => self.call_clusters(world).await,
+            Register(_) | ReplaceKubeconfig(_) | Accept(_) | Relabel(_) | ReplaceNamespace(_)
+            | RemoveCluster(..) | StopCluster(_) | ResumeCluster(_) => self.call_clusters(world).await,
             Put(draft) => world.put(draft()).await.map(drop),
             PutPart(part) => {
                 clouds.put_part(caller, project, shop, part(), &Precondition::default()).await.map(drop)
@@ -243,6 +249,10 @@ impl Step {
             Register(one) => clusters.add(caller, registration(one, &[("tier", "edge")])).await.map(drop),
             ReplaceKubeconfig(one) => {
                 world.replace_kubeconfig(one, admin_kubeconfig("elsewhere")).await.map(drop)
+            }
+            Accept(one) => {
+                let registration = clusters.get(&cluster(one)).await?.registration;
+                clusters.accept_endpoint(&registration, &ClusterUid(one.into())).await
             }
             Relabel(one) => world.relabel(one, &[("tier", "core")]).await.map(drop),
             ReplaceNamespace(one) => {

@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use dcm_core::app_context::Request;
 use dcm_core::plan::certificate_manifest;
+use dcm_core::port::store::Write;
+use dcm_core::port::synchronizer::Issued;
 use serde_json::Value;
 
 use super::{Scene, handled, lane, root};
-use crate::record::{self, ActionRecord};
+use crate::record::{self, ActionRecord, Outcome};
 use crate::sim::Verb;
 use crate::simulation::events::{Asked, Deed, Event, Handled, Sent, Written};
 
@@ -78,6 +80,22 @@ pub(super) fn nothing_is_approved_that_we_did_not_ask_for(
         Ok(())
     } else {
         Err(format!("{key} on {cluster} is approved: {:?}", approved.body["spec"]))
+    }
+}
+
+/// A token that is stored was accepted by its cluster. A certificate may be untried, where its user keeps the key.
+pub(super) fn no_token_counts_as_issued_untried(_: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Event::Stored(Write::Create { path, document } | Write::Update { path, document, .. }) = event else {
+        return Ok(());
+    };
+    if path.segments().next() != Some("results") {
+        return Ok(());
+    }
+    match document.read::<Outcome>() {
+        Ok(Outcome { name, issued: Issued::Token { tried: false, .. }, .. }) => {
+            Err(format!("the token {name} is stored at {path}, and its cluster did not accept it"))
+        }
+        Ok(_) | Err(_) => Ok(()),
     }
 }
 

@@ -28,7 +28,11 @@ pub(super) fn what_is_bound_to_a_plan_is_done_as_planned(
     if bound.writer.is_none() {
         return Err(format!("{key} on {cluster} was written before the cluster was known to be as planned"));
     }
-    let found = before.as_ref().map(|before| state(scene, handled, context, before));
+    let found = before.as_ref().map(|before| {
+        let mut before = (**before).clone();
+        before.disclaim_unproved(scene.world.proofs(cluster).as_ref());
+        state(scene, handled, context, &before)
+    });
     if !bound.written.contains(key) && found != bound.observed.state_of(key) {
         return Err(format!("{key} on {cluster} was written, and was not as it was planned on: {before:?}"));
     }

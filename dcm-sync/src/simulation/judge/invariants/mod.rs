@@ -31,6 +31,10 @@ pub struct Invariant {
 pub const INVARIANTS: &[Invariant] = &[
     Invariant { name: "only what we made is deleted", holds: ownership::only_what_we_made_is_deleted },
     Invariant { name: "what others made is left alone", holds: ownership::what_others_made_is_left_alone },
+    Invariant {
+        name: "no lane takes what another wants",
+        holds: ownership::no_lane_takes_what_another_wants,
+    },
     Invariant { name: "what others put into a namespace is kept", holds: ownership::contents_are_kept },
     Invariant {
         name: "a removal keeps what it is to keep",
@@ -61,6 +65,11 @@ pub const INVARIANTS: &[Invariant] = &[
     Invariant {
         name: "nothing is approved that we did not ask for",
         holds: asking::nothing_is_approved_that_we_did_not_ask_for,
+    },
+    Invariant { name: "no token counts as issued untried", holds: asking::no_token_counts_as_issued_untried },
+    Invariant {
+        name: "an unproved mark changes nothing",
+        holds: ownership::an_unproved_mark_changes_nothing,
     },
     Invariant {
         name: "what is bound to a plan is done as planned",
@@ -114,8 +123,7 @@ fn wanted(lane: &Lane, root: &record::Root) -> Option<BTreeSet<ContentHash>> {
 }
 
 fn objects(scene: &Scene<'_>, cluster: &ClusterId) -> Vec<Object> {
-    let cluster = scene.world.fleet().cluster(cluster);
-    cluster.map_or_else(Vec::new, |cluster| cluster.server(|server| server.objects().collect()))
+    scene.world.objects(cluster)
 }
 
 fn lane(scene: &Scene<'_>, context: &ContextId, cluster: &ClusterId) -> Option<Lane> {

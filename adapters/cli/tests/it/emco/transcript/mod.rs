@@ -10,6 +10,7 @@ use regex::{Captures, Regex};
 use serde_json::Value;
 
 use crate::common::UNREACHABLE;
+use crate::common::confined::Confined;
 use crate::common::installation::until;
 use crate::common::server::Server;
 use differences::{DIFFERENCES, Difference};
@@ -86,9 +87,10 @@ fn filled(request: &str, kubeconfigs: &[(&str, String)]) -> String {
 async fn what_was_recorded_is_answered_again() {
     let environment = Environment::group("emco", 2).await.unwrap();
     let [one, other] = environment.clusters() else { panic!("two clusters are asked for") };
+    let confined = |cluster| Confined::Standard.kubeconfig(cluster, "dcm-recorded", Route::Direct);
     let kubeconfigs = [
-        ("c1", one.admin_kubeconfig(Route::Direct)),
-        ("c2", other.admin_kubeconfig(Route::Direct)),
+        ("c1", confined(one)),
+        ("c2", confined(other)),
         // These two are in no logical cloud, and a cluster has one name.
         ("c3", UNREACHABLE.to_owned()),
         ("cprox", UNREACHABLE.to_owned()),

@@ -1,5 +1,4 @@
 //! What becomes of answers, of a server that says in literal bytes whatever a test wants.
-#![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;

@@ -1,0 +1,4 @@
+//! Tests of the crate from outside, in one program.
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod answers;

@@ -1,0 +1,171 @@
+//! Rights that are taken away go, whatever is refused, or held by finalizers.
+
+use super::*;
+
+/// A binding of the role `r` to these subjects.
+fn binding(subjects: &[&str]) -> Manifest {
+    let subjects: Vec<_> = subjects
+        .iter()
+        .map(|name| json!({"kind": "User", "name": name, "apiGroup": "rbac.authorization.k8s.io"}))
+        .collect();
+    Manifest::new(json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": "RoleBinding",
+        "metadata": {"name": "b", "namespace": "n"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "r"},
+        "subjects": subjects,
+    }))
+    .unwrap()
+}
+
+/// The binding as it was seen: written with our marks, and being deleted, held by a finalizer.
+fn held(manifest: &Manifest) -> Sighting {
+    let written = sighting("u", Some(manifest.hash()));
+    let object = Object {
+        kind: manifest.kind().clone(),
+        key: manifest.key().clone(),
+        uid: written.uid.clone(),
+        resource_version: written.resource_version.clone(),
+        marks: written.marks.clone(),
+        deleting: Some(vec!["example.com/hold".into()]),
+        body: manifest.body().clone().into(),
+    };
+    Sighting::of(&object, None)
+}
+
+fn recorded(manifest: &Manifest, stage: u16) -> (ObjectKey, Recorded) {
+    (manifest.key().clone(), Recorded { stage: Stage(stage), ..record(manifest, Some("u")) })
+}
+
+fn runnable(desired: Option<&Bundle>, records: &Records, known: &Known) -> Vec<(Work, Why)> {
+    let (owner, context) = (owner(), context());
+    let plan = plan(&rules(&owner, &context), desired, records, known);
+    plan.runnable().map(|step| (step.work.clone(), step.why)).collect()
+}
+
+#[test]
+fn a_binding_that_changes_goes_before_the_requests_that_may_be_refused() {
+    let (before, now) = (binding(&["one", "two"]), binding(&["one"]));
+    let namespace = manifest("Namespace", "n", "1");
+    let (_, request, certificate) = certificate();
+    let desired = bundle(vec![(0, apply(&namespace)), (2, apply(&now)), (3, certificate)]);
+    let records = Records::from([recorded(&before, 2)]);
+    let mut known = Known::default();
+    with(&mut known, &namespace, sighting("n", Some(namespace.hash())));
+    with(&mut known, &before, sighting("u", Some(before.hash())));
+    let (owner, context) = (owner(), context());
+    let next = |known: &Known| -> Vec<ObjectKey> {
+        let plan = plan(&rules(&owner, &context), Some(&desired), &records, known);
+        plan.runnable().map(|step| step.key.clone()).collect()
+    };
+    assert_eq!(next(&known), [before.key().clone()]);
+    with(&mut known, &now, sighting("u", Some(now.hash())));
+    assert_eq!(next(&known), [request]);
+}
+
+#[test]
+fn a_held_binding_that_is_wanted_otherwise_is_updated_and_then_awaited() {
+    let (before, now) = (binding(&["one", "two"]), binding(&["one"]));
+    let mut known = Known::default();
+    with(&mut known, &before, held(&before));
+    let (desired, records) = (bundle(vec![(2, apply(&now))]), Records::from([recorded(&before, 2)]));
+    let chosen = decide(Some(&desired), &records, &known);
+    let [(Work::Update { manifest, .. }, Why::ManifestChanged)] = &chosen[..] else { panic!("{chosen:?}") };
+    assert_eq!(manifest, &now);
+    with(&mut known, &now, held(&now));
+    let chosen = decide(Some(&desired), &records, &known);
+    assert!(matches!(&chosen[..], [(Work::Await(_), Why::Going)]), "{chosen:?}");
+}
+
+#[test]
+fn a_held_binding_that_is_not_wanted_loses_its_subjects_and_is_then_awaited() {
+    let (before, empty) = (binding(&["one"]), binding(&[]));
+    let mut known = Known::default();
+    with(&mut known, &before, held(&before));
+    let records = Records::from([recorded(&before, 2)]);
+    let chosen = decide(None, &records, &known);
+    let [(Work::Update { manifest, terms, .. }, Why::StillBinds)] = &chosen[..] else { panic!("{chosen:?}") };
+    assert_eq!(manifest, &empty);
+    assert!(terms.force);
+    with(&mut known, &empty, held(&empty));
+    let chosen = decide(None, &records, &known);
+    assert!(matches!(&chosen[..], [(Work::Await(_), Why::Going)]), "{chosen:?}");
+}
+
+#[test]
+fn a_held_binding_that_was_adopted_keeps_its_subjects() {
+    let before = binding(&["one"]);
+    let mut known = Known::default();
+    with(&mut known, &before, held(&before));
+    let (key, record) = recorded(&before, 2);
+    let records = Records::from([(key, Recorded { origin: Origin::Adopted, ..record })]);
+    let chosen = decide(None, &records, &known);
+    assert!(matches!(&chosen[..], [(Work::Await(_), Why::Going)]), "{chosen:?}");
+}
+
+#[test]
+fn what_is_refused_again_and_again_holds_up_no_removal_of_a_binding() {
+    let (refused, before) = (manifest("ConfigMap", "c", "1"), binding(&["one"]));
+    let mut known = Known::default();
+    with(&mut known, &before, sighting("u", Some(before.hash())));
+    let (desired, records) = (bundle(vec![(1, apply(&refused))]), Records::from([recorded(&before, 2)]));
+    let chosen = runnable(Some(&desired), &records, &known);
+    assert!(matches!(&chosen[..], [(Work::Create { .. }, _)]), "{chosen:?}");
+    known.failed.insert(refused.key().clone());
+    let chosen = runnable(Some(&desired), &records, &known);
+    assert!(matches!(&chosen[..], [(Work::Create { .. }, _), (Work::Delete { .. }, _)]), "{chosen:?}");
+}
+
+#[test]
+fn a_held_object_of_a_later_stage_holds_up_no_removal_of_a_binding() {
+    let (held_back, before) = (manifest("ConfigMap", "c", "1"), binding(&["one"]));
+    let mut known = Known::default();
+    with(&mut known, &before, sighting("u", Some(before.hash())));
+    let going = Remarks { deleting: Some(Vec::new()), ..Remarks::default() };
+    with(&mut known, &held_back, Sighting { remarks: Some(Box::new(going)), ..sighting("u", None) });
+    let records = Records::from([recorded(&before, 2), recorded(&held_back, 3)]);
+    let chosen = runnable(None, &records, &known);
+    assert!(matches!(&chosen[..], [(Work::Await(_), _), (Work::Delete { .. }, _)]), "{chosen:?}");
+}
+
+#[test]
+fn what_is_refused_again_and_again_holds_up_no_look_at_a_binding() {
+    let (refused, before) = (manifest("ConfigMap", "c", "1"), binding(&["one"]));
+    let mut known = Known::default();
+    known.failed.insert(refused.key().clone());
+    let desired = bundle(vec![(1, apply(&refused)), (2, apply(&binding(&["two"])))]);
+    let chosen = runnable(Some(&desired), &Records::from([recorded(&before, 2)]), &known);
+    assert!(matches!(&chosen[..], [(Work::Create { .. }, _), (Work::Look, _)]), "{chosen:?}");
+}
+
+#[test]
+fn a_binding_in_the_place_of_ours_is_ours_whatever_its_uid_and_its_marks() {
+    let (before, now) = (binding(&["one", "two"]), binding(&["one"]));
+    let records = Records::from([recorded(&before, 2)]);
+    let unmarked = Sighting { marks: None, ..sighting("another", None) };
+    for seen in [unmarked, sighting("another", Some(before.hash()))] {
+        let mut known = Known::default();
+        with(&mut known, &before, seen);
+        let chosen = decide(Some(&bundle(vec![(2, apply(&now))])), &records, &known);
+        let [(Work::Update { manifest, observed, terms, .. }, _)] = &chosen[..] else { panic!("{chosen:?}") };
+        assert_eq!((manifest, &*observed.uid, terms.force), (&now, "another", true));
+        let chosen = decide(None, &records, &known);
+        assert!(matches!(&chosen[..], [(Work::Delete { observed }, _)] if &*observed.uid == "another"));
+    }
+    let mut known = Known::default();
+    with(&mut known, &before, sighting("another", Some(before.hash())));
+    let (key, record) = recorded(&before, 2);
+    let adopted = Records::from([(key, Recorded { origin: Origin::Adopted, ..record })]);
+    assert_eq!(decide(None, &adopted, &known), [], "what was adopted is another's");
+}
+
+#[test]
+fn what_was_deleted_and_is_held_stays_ours_without_its_marks() {
+    let before = binding(&["one"]);
+    let mut known = Known::default();
+    with(&mut known, &before, Sighting { marks: None, ..held(&before) });
+    let (key, record) = recorded(&before, 2);
+    let records = Records::from([(key, Recorded { may_be_gone: true, ..record })]);
+    let chosen = decide(None, &records, &known);
+    assert!(matches!(&chosen[..], [(Work::Update { .. }, Why::StillBinds)]), "{chosen:?}");
+}
