@@ -75,6 +75,11 @@ impl KubeCluster {
         self.discovery.resource(&self.transport, call, kind).await
     }
 
+    /// The resource under which objects of a kind are read and deleted.
+    async fn resource_in_any_version(&self, call: &Call, kind: &GroupVersionKind) -> Result<Resource, Error> {
+        self.discovery.resource_in_any_version(&self.transport, call, kind).await
+    }
+
     /// Sends a request about an object of a kind, and takes the object that comes back.
     async fn object(&self, call: &Call, kind: &GroupVersionKind, request: Request) -> Result<Object, Error> {
         object::read(kind, self.body(call, kind, request).await?)
@@ -160,7 +165,7 @@ impl Cluster for KubeCluster {
         kind: &GroupVersionKind,
         key: &ObjectKey,
     ) -> Result<Option<Object>, Error> {
-        let path = self.resource(call, kind).await?.object(key)?;
+        let path = self.resource_in_any_version(call, kind).await?.object(key)?;
         match self.object(call, kind, Request::get(path)).await {
             Ok(object) => Ok(Some(object)),
             Err(Error::NotFound) => Ok(None),
@@ -183,7 +188,7 @@ impl Cluster for KubeCluster {
         namespace: Option<&str>,
         page: Option<&PageToken>,
     ) -> Result<Page, Error> {
-        let path = self.resource(call, kind).await?.collection(namespace);
+        let path = self.resource_in_any_version(call, kind).await?.collection(namespace);
         let mut pages = Pages::new(&self.transport, path, String::new(), JSON, kind.to_string());
         if let Some(page) = page {
             pages = pages.after(page)?;
@@ -235,7 +240,7 @@ impl Cluster for KubeCluster {
         observed: &Precondition,
         origin: Origin,
     ) -> Result<Object, Error> {
-        let path = self.resource(call, kind).await?.object(key)?;
+        let path = self.resource_in_any_version(call, kind).await?.object(key)?;
         let live = self.observed(call, kind, &path, observed).await?;
         if kind.is_namespace() {
             namespaced::leave(&self.transport, call, &key.name).await?;
@@ -255,7 +260,7 @@ impl Cluster for KubeCluster {
         key: &ObjectKey,
         observed: &Precondition,
     ) -> Result<Deletion, Error> {
-        let path = self.resource(call, kind).await?.object(key)?;
+        let path = self.resource_in_any_version(call, kind).await?.object(key)?;
         let options = json!({
             "apiVersion": "v1",
             "kind": "DeleteOptions",
@@ -269,7 +274,7 @@ impl Cluster for KubeCluster {
     }
 
     async fn watch(&self, call: &Call, selection: &Selection) -> Result<Watch, Error> {
-        let resource = self.resource(call, &selection.kind).await?;
+        let resource = self.resource_in_any_version(call, &selection.kind).await?;
         match watch::follow(self.transport.clone(), call.clone(), &resource, selection).await {
             Ok(watch) => Ok(watch),
             Err(failure) => Err(self.failed(&selection.kind, failure).await),

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::port::cluster::{Call, Error};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIGroup;
 use serde::Deserialize;
 use tokio::sync::Mutex;
 
-use crate::resource::{Resource, group_version_path};
+use crate::resource::{Resource, group_path, group_version_path};
 use crate::transport::{Request, Transport};
 
 /// What a group and version serves, by kind.
@@ -54,6 +55,28 @@ impl Discovery {
         newest.as_ref().and_then(find).ok_or_else(|| Error::UnknownKind { kind: kind.clone() })
     }
 
+    /// The same where objects are only read or deleted: what another version of the group serves will do. Objects stay when the version
+    /// goes in which they were made.
+    pub(crate) async fn resource_in_any_version(
+        &self,
+        transport: &Transport,
+        call: &Call,
+        kind: &GroupVersionKind,
+    ) -> Result<Resource, Error> {
+        let unknown = match self.resource(transport, call, kind).await {
+            Err(error @ Error::UnknownKind { .. }) if !kind.group.is_empty() => error,
+            found => return found,
+        };
+        for version in versions(transport, call, kind).await? {
+            let other = GroupVersionKind::of_parts(kind.group.clone(), version.into(), kind.kind.clone());
+            match self.resource(transport, call, &other).await {
+                Err(Error::UnknownKind { .. }) => {}
+                found => return found,
+            }
+        }
+        Err(unknown)
+    }
+
     /// Forgets what is known of a kind's group and version: the cluster no longer serves it.
     pub(crate) async fn forget(&self, kind: &GroupVersionKind) {
         *self.slot(kind).await.lock().await = None;
@@ -69,6 +92,23 @@ async fn fetch(transport: &Transport, call: &Call, kind: &GroupVersionKind) -> R
     let request = Request::get(group_version_path(&kind.group, &kind.version));
     let answer = transport.send(call, request).await.map_err(|failure| failure.about(kind))?;
     Ok(Arc::new(served(kind, answer.read()?)))
+}
+
+/// The other versions in which a kind's group is served, the preferred one first.
+async fn versions(transport: &Transport, call: &Call, kind: &GroupVersionKind) -> Result<Vec<String>, Error> {
+    let answer = match transport.send(call, Request::get(group_path(&kind.group))).await {
+        Ok(answer) => answer,
+        Err(failure) => {
+            return match failure.about(kind) {
+                // No version is.
+                Error::UnknownKind { .. } => Ok(Vec::new()),
+                error => Err(error),
+            };
+        }
+    };
+    let group: APIGroup = answer.read()?;
+    let versions = group.versions.into_iter().map(|served| served.version);
+    Ok(versions.filter(|version| **version != *kind.version).collect())
 }
 
 /// The part of an `APIResourceList` that matters here.

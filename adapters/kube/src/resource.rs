@@ -83,6 +83,11 @@ impl Resource {
     }
 }
 
+/// Path of a group, which is not the core group: `/apis/apps`.
+pub(crate) fn group_path(group: &str) -> String {
+    format!("/apis/{}", escape(group))
+}
+
 /// Path of a group in a version: `/api/v1`, `/apis/apps/v1`.
 pub(crate) fn group_version_path(group: &str, version: &str) -> String {
     if group.is_empty() {

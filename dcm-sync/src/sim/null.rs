@@ -38,8 +38,11 @@ pub struct NullFleet {
     counters: Arc<Counters>,
     /// Certificate requests of each cluster until they are approved: an engine collects a certificate only when the request asks
     /// for what it wants.
-    requests: Arc<Mutex<BTreeMap<(Arc<str>, ObjectKey), Stamped>>>,
+    requests: Arc<Mutex<Requests>>,
 }
+
+/// By the UID of the cluster, and the key.
+type Requests = BTreeMap<(Arc<str>, ObjectKey), Stamped>;
 
 #[derive(Debug, Default)]
 struct Counters {
@@ -109,7 +112,7 @@ impl NullCluster {
         number.to_string().into()
     }
 
-    fn requests(&self) -> MutexGuard<'_, BTreeMap<(Arc<str>, ObjectKey), Stamped>> {
+    fn requests(&self) -> MutexGuard<'_, Requests> {
         self.fleet.requests.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

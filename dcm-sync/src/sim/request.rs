@@ -214,6 +214,28 @@ impl Operation {
         }
     }
 
+    /// The kind of the objects that it is about, if it is about some of one kind.
+    pub(super) fn kind(&self) -> Option<&GroupVersionKind> {
+        match self {
+            Self::Get { kind, .. }
+            | Self::List { kind, .. }
+            | Self::Create { kind, .. }
+            | Self::Update { kind, .. }
+            | Self::Rehearse { kind, .. }
+            | Self::Release { kind, .. }
+            | Self::Delete { kind, .. }
+            | Self::Watch { selection: Selection { kind, .. } } => Some(kind),
+            Self::Uid
+            | Self::Info
+            | Self::Kinds
+            | Self::Approve { .. }
+            | Self::IssueToken(_)
+            | Self::TryCredential(_)
+            | Self::Contents { .. }
+            | Self::Review { .. } => None,
+        }
+    }
+
     /// The one object that it is about, if it is about one.
     #[must_use]
     pub fn key(&self) -> Option<&ObjectKey> {

@@ -75,6 +75,8 @@ pub struct Server {
     pub(super) rights: Rights,
     /// Kinds of which an admission webhook refuses each creation and update.
     pub(super) refused: BTreeSet<Arc<str>>,
+    /// Names of the kinds whose definition was removed.
+    pub(super) undefined: BTreeSet<Arc<str>>,
     pub(super) log: RequestLog,
 }
 
@@ -111,6 +113,7 @@ impl Server {
             changes: Changes::default(),
             rights: Rights::default(),
             refused: BTreeSet::new(),
+            undefined: BTreeSet::new(),
             log: RequestLog::default(),
         };
         for name in SYSTEM_NAMESPACES {
@@ -127,6 +130,7 @@ impl Server {
         self.advance(now);
         let result = self
             .enter(&request.operation)
+            .and_then(|()| self.check_defined(&request.operation))
             .and_then(|()| self.check_rights(&request.operation))
             .and_then(|()| self.admit(&request.operation))
             .and_then(|()| self.answer(request));
@@ -199,6 +203,20 @@ impl Server {
         self.refused = kinds.into_iter().collect();
     }
 
+    /// Removes the definition of a kind, such as `NetworkPolicy`, and all its objects: no version of it is served any more.
+    pub fn undefine(&mut self, kind: &str) {
+        let objects: Vec<ObjectKey> = self.objects.keys().filter(|key| &*key.kind == kind).cloned().collect();
+        objects.iter().for_each(|key| self.remove(key));
+        self.undefined.insert(kind.into());
+    }
+
+    fn check_defined(&self, operation: &Operation) -> Result<(), Error> {
+        match operation.kind().filter(|kind| self.undefined.contains(&kind.kind)) {
+            Some(kind) => Err(Error::UnknownKind { kind: kind.clone() }),
+            None => Ok(()),
+        }
+    }
+
     /// What admission webhooks answer.
     fn admit(&self, operation: &Operation) -> Result<(), Error> {
         match operation {
@@ -229,6 +247,9 @@ impl Server {
     }
 
     pub(super) fn next_change(&self, after: u64, selection: &Selection) -> Result<Seen, Error> {
+        if self.undefined.contains(&selection.kind.kind) {
+            return Err(Error::Gone);
+        }
         self.changes.next(after, selection)
     }
 

@@ -418,3 +418,34 @@ async fn a_cluster_that_hangs_has_until_its_deadline_counted_from_when_a_worker_
     let took = Duration::try_from(world.clock.now().duration_since(begun)).unwrap();
     assert!(took < Duration::from_secs(2), "{took:?}");
 }
+
+/// A namespace, and an object of a kind whose definition people may remove.
+fn with_policy() -> AppContext {
+    let policy = json!({"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy",
+        "metadata": {"name": "closed", "namespace": "team"}, "spec": {"podSelector": {}}});
+    context(vec![apply(0, namespace_body("team")), apply(1, policy)], [1])
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_of_a_kind_that_is_not_served_any_more_is_gone() {
+    for is_stopped in [false, true] {
+        let world = World::new(1);
+        let mut engine = world.engine();
+        engine.contexts().apply(&with_policy()).await.unwrap();
+        done(&engine, &context_id()).await;
+        if is_stopped {
+            engine.shutdown().await;
+        }
+        world.fleet.cluster(&cluster_id(1)).unwrap().server(|server| server.undefine("NetworkPolicy"));
+        if is_stopped {
+            engine = world.engine();
+        } else {
+            tokio::time::sleep(SOON).await;
+        }
+        engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+        done(&engine, &context_id()).await;
+        assert_eq!(world.owned(1), Vec::<String>::new());
+        engine.contexts().forget(&context_id()).await.unwrap();
+        engine.shutdown().await;
+    }
+}

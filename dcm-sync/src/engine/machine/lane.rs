@@ -367,6 +367,8 @@ pub(super) struct LaneView<'a> {
     pub lane: &'a Lane,
     pub bundle: Option<&'a Bundle>,
     pub issued: BTreeMap<&'a str, Answered<'a>>,
+    /// The kinds that the cluster does not serve, in any version: nothing of them is there.
+    pub unserved: Vec<&'a GroupVersionKind>,
     /// What counts in place of what was seen.
     pub believed: BTreeMap<ObjectKey, Sighting>,
     /// Contents of namespaces are counted.
@@ -403,6 +405,9 @@ impl View for LaneView<'_> {
     fn see(&self, key: &ObjectKey) -> Seen<'_> {
         if let Some(sighting) = self.believed.get(key) {
             return Seen::Present(sighting);
+        }
+        if self.unserved.iter().any(|kind| kind.kind == key.kind && kind.group == key.group) {
+            return Seen::Absent;
         }
         if let Some((_, sighting)) = self.objects.and_then(|objects| objects.get(key)) {
             return Seen::Present(sighting);

@@ -76,6 +76,7 @@ impl Machine {
             lane,
             bundle: bundle.as_deref(),
             issued: lane.record.answers(),
+            unserved: shard.unserved(),
             believed: BTreeMap::new(),
             counts: self.options.keeps(Safeguard::ContentsCounted),
             withdraws: self.options.keeps(Safeguard::RightsWithdrawn),

@@ -225,6 +225,7 @@ impl Machine {
             cluster::Error::NotFound if !matches!(step.work, Work::Create { .. } | Work::Request { .. }) => {
                 self.look(id, step);
             }
+            cluster::Error::UnknownKind { .. } if self.lists_kind_anew(id, step) => {}
             cluster::Error::TooManyRequests { retry_after } => {
                 let (min, max) = (self.options.retry_min, self.options.retry_max);
                 let until = self.now + retry_after.map_or(min, |asked| asked.min(max));
@@ -233,6 +234,20 @@ impl Machine {
             }
             error => self.step_failed(id, step, error),
         }
+    }
+
+    /// Lists the objects of a kind anew that was there when it was listed last, and is not now: the watch has not told yet that its definition
+    /// is gone. False where that did not help.
+    fn lists_kind_anew(&mut self, id: &LaneId, step: &Step) -> bool {
+        let Some(shard) = self.shards.get_mut(&id.cluster).filter(|shard| shard.is_listed(&step.kind)) else {
+            return false;
+        };
+        let Some(lane) = shard.lanes.get_mut(&id.context) else { return false };
+        if lane.errors.insert(step_key(step), None).is_some() {
+            return false;
+        }
+        self.reopen_watch(&id.cluster, &step.kind);
+        true
     }
 
     /// A request that may make or change something may do so yet, and one that deletes may have done so.

@@ -328,6 +328,12 @@ impl Shard {
         self.objects.retain(|_, known| !known.is_empty());
     }
 
+    /// The kinds that the cluster does not serve.
+    pub(super) fn unserved(&self) -> Vec<&GroupVersionKind> {
+        let unserved = self.watches.iter().filter(|(_, watch)| matches!(watch.known, Known::NoKind));
+        unserved.map(|(kind, _)| kind).collect()
+    }
+
     /// Marks an object as being deleted.
     pub(super) fn going(&mut self, context: &ContextId, key: &ObjectKey) {
         let known = self.objects.get_mut(context).and_then(|known| known.get_mut(key));

@@ -119,7 +119,10 @@ impl Machine {
             None if matches!(watch.known, Known::Listed) => {}
             // The next try lists anew.
             Some(cluster::Error::Forbidden { .. }) if watch.has_listed => {}
-            Some(cluster::Error::UnknownKind { .. }) => watch.known = Known::NoKind,
+            Some(cluster::Error::UnknownKind { .. }) => {
+                watch.known = Known::NoKind;
+                self.shard_mut(cluster).forget_kind(&kind);
+            }
             error => {
                 let message = error.map_or_else(|| "the watch ended".to_owned(), |error| causes::told(error));
                 let cause = Box::new(Cause {

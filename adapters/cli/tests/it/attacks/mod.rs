@@ -17,6 +17,7 @@ mod signers;
 mod stolen;
 mod store;
 mod twins;
+mod unserved;
 mod victims;
 
 use dcm_testenv::Environment;
