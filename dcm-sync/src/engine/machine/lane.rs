@@ -315,16 +315,15 @@ impl Lane {
         }
     }
 
-    /// Forgets the UIDs of objects that others have replaced, where the plan takes those over; true when there are such.
+    /// Records that objects of ours may be gone, where the plan takes over what others made in their place; true when there are such.
     pub(super) fn forget_replaced(&mut self, plan: &Plan) -> bool {
         let mut is_replaced = false;
         for step in plan.runnable() {
             let Work::Update { observed, .. } = &step.work else { continue };
             let record = self.record.objects.get_mut(&step.key);
-            if let Some(record) =
-                record.filter(|record| record.uid.as_ref().is_some_and(|uid| *uid != observed.uid))
-            {
-                record.uid = None;
+            let is_anothers = |record: &&mut Recorded| record.uid.as_ref() != Some(&observed.uid);
+            if let Some(record) = record.filter(|record| record.is_expected()).filter(is_anothers) {
+                record.may_be_gone = true;
                 is_replaced = true;
             }
         }

@@ -5,6 +5,7 @@
 
 mod accounts;
 mod attacker;
+mod bindings;
 mod copies;
 mod copycat;
 mod drift;
