@@ -27,8 +27,6 @@ pub const PROOF_BYTES: usize = hexadecimal::BYTES;
 
 /// What is authenticated before everything else, so that a proof is no proof of something else under the same key.
 const PURPOSE: &[u8] = b"dcm marks 2";
-/// The same of the keys that are derived for clusters.
-const PURPOSE_OF_CLUSTER: &[u8] = b"dcm cluster 1 ";
 
 /// Proves marks: an HMAC-SHA-256.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,13 +52,16 @@ impl fmt::Debug for Proof {
     }
 }
 
-/// The key of an installation's proofs. Marks are proved for one cluster: by the key that is derived for it.
+/// The key of an installation's proofs. Marks are proved for one cluster: [`ProofKey::on`].
 #[derive(Clone)]
 pub struct ProofKey(Arc<Hmac<Sha256>>);
 
 /// The key of the proofs of one cluster's objects.
 #[derive(Clone)]
-pub struct ClusterProofKey(Arc<Hmac<Sha256>>);
+pub struct ClusterProofKey {
+    key: ProofKey,
+    cluster: ClusterUid,
+}
 
 impl fmt::Debug for ProofKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -70,7 +71,7 @@ impl fmt::Debug for ProofKey {
 
 impl fmt::Debug for ClusterProofKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ClusterProofKey(…)")
+        f.debug_struct("ClusterProofKey").field("cluster", &self.cluster.0).finish_non_exhaustive()
     }
 }
 
@@ -78,7 +79,8 @@ impl ProofKey {
     /// A key of these bytes.
     #[must_use]
     pub fn new(bytes: &[u8; PROOF_BYTES]) -> Self {
-        Self(Arc::new(hmac(bytes)))
+        let mac = Hmac::new_from_slice(bytes);
+        Self(Arc::new(mac.unwrap_or_else(|_| unreachable!("HMAC takes keys of any length"))))
     }
 
     /// A key that is kept as text: 64 lower-case hexadecimal digits. None for another text.
@@ -93,11 +95,10 @@ impl ProofKey {
         Secret::new(Proof(*bytes).to_string())
     }
 
-    /// The key for the cluster with this UID: an HMAC of the UID. Marks that were copied from another cluster are not proved by it.
+    /// The key for the cluster with this UID, which each proof covers: marks that were copied from another cluster are not proved.
     #[must_use]
     pub fn on(&self, cluster: &ClusterUid) -> ClusterProofKey {
-        let key = (*self.0).clone().chain_update(PURPOSE_OF_CLUSTER).chain_update(cluster.0.as_bytes());
-        ClusterProofKey(Arc::new(hmac(&key.finalize().into_bytes().into())))
+        ClusterProofKey { key: self.clone(), cluster: cluster.clone() }
     }
 }
 
@@ -120,6 +121,7 @@ impl ClusterProofKey {
         let manifest = manifest.map(|hash| hash.to_string()).unwrap_or_default();
         let parts = [
             PURPOSE,
+            self.cluster.0.as_bytes(),
             owner.as_str().as_bytes(),
             context.as_str().as_bytes(),
             &generation.0.to_be_bytes(),
@@ -131,14 +133,10 @@ impl ClusterProofKey {
             object.name.as_bytes(),
         ];
         // Each part with its length: no two lists of parts are authenticated by the same bytes.
-        parts.iter().fold((*self.0).clone(), |mac, part| {
+        parts.iter().fold((*self.key.0).clone(), |mac, part| {
             mac.chain_update((part.len() as u64).to_be_bytes()).chain_update(part)
         })
     }
-}
-
-fn hmac(key: &[u8; PROOF_BYTES]) -> Hmac<Sha256> {
-    Hmac::new_from_slice(key).unwrap_or_else(|_| unreachable!("HMAC takes keys of any length"))
 }
 
 #[cfg(test)]
@@ -231,7 +229,10 @@ mod tests {
         let at = object_key("ConfigMap", "n", "c");
         let on_cluster = read.on(&ClusterUid("one".into()));
         assert_eq!(on_cluster.prove(&at, &marks()), key().prove(&at, &marks()));
-        assert_eq!(format!("{read:?} {on_cluster:?} {text:?}"), "ProofKey(…) ClusterProofKey(…) Secret(…)");
+        assert_eq!(
+            format!("{read:?} {on_cluster:?} {text:?}"),
+            r#"ProofKey(…) ClusterProofKey { cluster: "one", .. } Secret(…)"#
+        );
         assert!(ProofKey::parse(&Secret::new("07")).is_none());
     }
 }
