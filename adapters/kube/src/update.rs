@@ -36,14 +36,14 @@ pub(crate) enum Way {
 /// [`Error::FieldConflict`] when another manager holds a field that the manifest would change, without `force`.
 pub(crate) fn choose(live: &Value, manifest: &Value, force: bool) -> Result<Way, Error> {
     let ownership = Ownership::read(live);
-    if ownership.updated.is_empty() && !ownership.unrecorded {
+    if ownership.updated.is_empty() && !ownership.has_unrecorded() {
         return Ok(Way::Apply { force });
     }
     if !force {
         refuse_conflicts(live, manifest, &ownership)?;
     }
     // What nobody is recorded for would hold a field of ours, too.
-    let left = if ownership.unrecorded { &ownership.ours } else { &ownership.updated };
+    let left = if ownership.has_unrecorded() { &ownership.ours } else { &ownership.updated };
     if leaves_behind(left, live, manifest) {
         Ok(Way::Replace(replacement(live, manifest, &ownership)))
     } else {

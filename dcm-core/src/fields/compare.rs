@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::ownership::UNRECORDED;
-use super::{FieldPath, FieldSet, Ownership, Step, entries, has_key};
+use super::{FieldPath, FieldSet, Ownership, Step, has_key};
 use crate::defaults;
 use crate::manifest::GroupVersionKind;
 use crate::port::cluster::FIELD_MANAGER;
@@ -81,10 +81,10 @@ impl fmt::Display for HeldField {
 /// never held.
 #[must_use]
 pub fn lost(live: &Value, desired: &Value) -> Vec<HeldField> {
-    if entries(live).next().is_none() {
+    let ownership = Ownership::read(live);
+    if !ownership.is_told {
         return Vec::new();
     }
-    let ownership = Ownership::read(live);
     let mut search = Search::default();
     search.lost(desired, &Place::of(live, &ownership));
     search.found
@@ -112,7 +112,7 @@ pub fn altered(kind: &GroupVersionKind, live: &Value, desired: &Value) -> Option
     // What is no quantity differs from whatever is there.
     let _ = defaults::fill(kind, &mut filled);
     let ownership = Ownership::read(live);
-    let of_ours = Some(OfOurs { is_told: entries(live).next().is_some() });
+    let of_ours = Some(OfOurs { is_told: ownership.is_told });
     let mut search = Search { of_ours, ..Search::default() };
     search.differing(&filled, &Place::of(live, &ownership));
     let values = search.found.iter().map(|field| Value::from(vec![json!(field.steps), field.value_in(live)]));

@@ -20,8 +20,8 @@ pub struct Ownership {
     pub others: Vec<(String, FieldSet)>,
     /// What is held under the name of whoever wrote before anybody was recorded.
     pub unrecorded_fields: Option<FieldSet>,
-    /// Whether something in the object is by nobody that was recorded.
-    pub unrecorded: bool,
+    /// Whether the object has entries that tell who wrote what.
+    pub is_told: bool,
     /// All of it: it tells which lists have keys and which objects count as one value.
     pub shape: FieldSet,
 }
@@ -29,8 +29,9 @@ pub struct Ownership {
 impl Ownership {
     /// Reads `metadata.managedFields`.
     pub fn read(object: &Value) -> Self {
-        let mut ownership = Self { unrecorded: entries(object).next().is_none(), ..Self::default() };
+        let mut ownership = Self::default();
         for entry in entries(object) {
+            ownership.is_told = true;
             let fields = FieldSet::read(&entry["fieldsV1"]);
             ownership.shape.add(&fields);
             let manager = entry["manager"].as_str().unwrap_or_default();
@@ -40,13 +41,17 @@ impl Ownership {
                 }
                 ownership.ours.add(&fields);
             } else if manager == UNRECORDED {
-                ownership.unrecorded = true;
                 ownership.unrecorded_fields.get_or_insert_default().add(&fields);
             } else {
                 ownership.others.push((manager.to_owned(), fields));
             }
         }
         ownership
+    }
+
+    /// Whether something in the object is by nobody that was recorded.
+    pub fn has_unrecorded(&self) -> bool {
+        !self.is_told || self.unrecorded_fields.is_some()
     }
 
     /// What any other manager wrote.

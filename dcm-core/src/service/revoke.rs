@@ -165,11 +165,14 @@ impl Revoked {
         proofs: Option<&ProofKey>,
     ) -> Result<OtherBindings, ClusterError> {
         let mut others = OtherBindings::default();
-        // Where the cluster does not say which one it is, ours are told, too: too many are better than too few.
-        let proofs = match (proofs, cluster.uid(call).await) {
-            (Some(key), Ok(uid)) => Some(key.on(&uid)),
-            (None, _) | (_, Err(ClusterError::Forbidden { .. })) => None,
-            (Some(_), Err(error)) => return Err(error),
+        let proofs = match proofs {
+            Some(key) => match cluster.uid(call).await {
+                Ok(uid) => Some(key.on(&uid)),
+                // If the cluster does not say which one it is, our bindings are listed, too: better too many than too few.
+                Err(ClusterError::Forbidden { .. }) => None,
+                Err(error) => return Err(error),
+            },
+            None => None,
         };
         let by = &By { call, proofs: proofs.as_ref() };
         if !self.look(cluster, by, "ClusterRoleBinding", None, &mut others).await? {
