@@ -130,13 +130,13 @@ impl Follower {
         Pages::new(&self.transport, self.path.clone(), self.query.clone(), JSON, self.kind.to_string())
     }
 
-    /// Begins a list. What an earlier one told that did not come to its end counts no more.
+    /// Begins a list. The pages of an earlier list that broke off no longer count.
     fn list_again(&mut self) -> Option<WatchEvent> {
         self.state = State::Listing(Box::new((self.pages(), None)));
         std::mem::take(&mut self.has_told_pages).then_some(WatchEvent::Relisting)
     }
 
-    /// Tells the next page.
+    /// Returns the event for the next page.
     async fn list(&mut self) -> Result<Option<WatchEvent>, Failure> {
         let State::Listing(listing) = &mut self.state else { return Ok(None) };
         let (pages, page) = &mut **listing;

@@ -18,7 +18,7 @@ impl Deployment {
         &self,
         revoked: &Revoked,
     ) -> BTreeMap<ClusterId, Result<OtherBindings, Error>> {
-        // Where the store fails, ours are told, too: too many are better than too few.
+        // If the store fails, our bindings are listed, too: better too many than too few.
         let proofs = self.contexts().proof_key().await.ok().flatten();
         let proofs = proofs.as_ref();
         let looks = revoked.clusters.iter().map(|id| async move {

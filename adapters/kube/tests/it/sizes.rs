@@ -149,14 +149,14 @@ fn endless(objects: usize) -> Value {
     json!({"metadata": {"resourceVersion": "5", "continue": "more"}, "items": items})
 }
 
-/// What the list ends with that a watch begins with, and how many objects were told before.
+/// Reads the list that a watch begins with up to its error. Returns how many objects came before, and the error.
 async fn end(watch: &mut Watch) -> (usize, Error) {
-    let mut told = 0;
+    let mut count = 0;
     loop {
         match within(patience(), watch.next()).await.expect("an end") {
-            Ok(WatchEvent::Listing(objects)) => told += objects.len(),
+            Ok(WatchEvent::Listing(objects)) => count += objects.len(),
             Ok(event) => panic!("{event:?}"),
-            Err(error) => return (told, error),
+            Err(error) => return (count, error),
         }
     }
 }
@@ -172,12 +172,12 @@ async fn a_list_that_goes_on_for_ever_ends_with_an_error_that_names_its_kind() {
     ] {
         let cluster = saying(&body, options).await;
         let mut watch = cluster.watch(&call, &selection(&call, &config_map())).await.unwrap();
-        let (told, error) = end(&mut watch).await;
+        let (count, error) = end(&mut watch).await;
         assert_eq!(
             unsupported(Err::<(), _>(error)),
             format!("a list of v1 ConfigMap with more than {limit}")
         );
-        assert!(told <= most, "{told}");
+        assert!(count <= most, "{count}");
         assert!(watch.next().await.is_none());
         if most > 10 || most == 0 {
             let list = list_all(&cluster, &call, &config_map(), None, Some).await;

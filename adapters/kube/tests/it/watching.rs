@@ -79,7 +79,7 @@ async fn watch(cluster: &KubeCluster) -> Watch {
     cluster.watch(&call, &selection(&call, &config_map())).await.unwrap()
 }
 
-/// What is told, in short: `~a,b` for a page of a list, `=a,b` for its last one, `^` where it begins anew, `+a` and `-a` for
+/// The next events, in short: `~a,b` for a page of a list, `=a,b` for its last one, `^` where it begins anew, `+a` and `-a` for
 /// changes, `!` with an error, `.` for the end.
 async fn told(watch: &mut Watch, count: usize) -> String {
     let mut told = Vec::new();

@@ -111,18 +111,18 @@ impl Told {
         Ok(())
     }
 
-    /// What clusters told that is not kept.
+    /// Objects that were read and not kept.
     fn objects(&self, encoder: &mut DescriptorEncoder<'_>) -> fmt::Result {
         let metrics = &self.metrics;
         for (name, help, value) in [
             (
                 "objects_unproved",
-                "Objects that clusters told with our owner label and marks that nothing proves",
+                "Objects on clusters with our owner label and marks without a valid proof, each time that one is read",
                 metrics.objects_unproved,
             ),
             (
                 "objects_unkept",
-                "Objects of unknown app contexts that clusters told and that were not kept",
+                "Objects of unknown app contexts that were read and not kept",
                 metrics.objects_unkept,
             ),
         ] {

@@ -32,7 +32,7 @@ const LAST_KINDS: [(&str, &str); 3] = [("", "LimitRange"), ("", "ResourceQuota")
 /// from one client.
 const LISTS_AT_ONCE: usize = 8;
 
-/// Most objects with marks that are looked at on one cluster: whoever may write labels there can make as many as they like.
+/// Maximum number of objects with marks that are kept of one cluster. A client that may write labels there can make any number.
 const ORPHANS_MAX: usize = 50_000;
 
 impl Deployment {
@@ -95,7 +95,7 @@ impl Deployment {
         found: &mut Found,
     ) -> Result<Vec<(ContextId, Object)>, OrphanError> {
         let call = &self.call();
-        // What is in a namespace that is being deleted goes with it, and nobody is given rights there any more.
+        // The contents of a namespace that is being deleted go with it, and the API server makes no binding there.
         let stays = |object: &Object| object.kind.is_namespace() && object.deleting.is_none();
         let namespaces = found.objects.iter().filter(|(_, object)| stays(object));
         let namespaces: Vec<_> = namespaces.map(|(_, object)| object.key.name.clone()).collect();

@@ -13,7 +13,7 @@ fn tenant<'a>(environment: &'a Environment, cluster: &'a Cluster, name: &str) ->
     let group = "rbac.authorization.k8s.io";
     let rules = json!([
         {"apiGroups": [group], "resources": ["roles", "rolebindings"], "verbs": ["get", "patch"]},
-        // Without these nobody may change a role or a binding that gives more than they have.
+        // Kubernetes asks for these of a client that changes a role, or a binding, with more rights than its own.
         {"apiGroups": [group], "resources": ["roles"], "verbs": ["escalate", "bind"]},
         {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]},
     ]);
