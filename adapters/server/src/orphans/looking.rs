@@ -1,6 +1,7 @@
 //! Looking for orphans: through all kinds of which there may be objects of ours.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -55,9 +56,7 @@ impl Deployment {
             match listed {
                 Ok(Owned { marked, more }) => {
                     self.keep_orphans(marked, &mut seen, &mut found.objects).await?;
-                    if more > 0 {
-                        found.unseen.push(format!("{kind}: and {more} more objects with our marks"));
-                    }
+                    found.unseen.extend(without_room(&kind, more));
                 }
                 Err(cluster::Error::UnknownKind { .. }) => {}
                 // Of most kinds the least role gives none to list in the whole cluster.
@@ -107,17 +106,22 @@ impl Deployment {
                 continue;
             }
             let look = |kind| async move {
+                let mut more = 0;
                 let keep = |object: Object| {
                     let is_ours = object.marks.as_ref().is_some_and(|marks| marks.owner == call.owner);
-                    is_ours.then(|| keeping.keep(object))?.ok()?
+                    is_ours.then(|| keeping.keep(object, &mut more))?
                 };
-                (kind, list_all(cluster, call, kind, Some(namespace), keep).await)
+                let listed = list_all(cluster, call, kind, Some(namespace), keep).await;
+                (kind, listed.map(|marked| Owned { marked, more }))
             };
             let lists: Vec<_> = kinds.iter().map(look).collect();
             let mut lists = stream::iter(lists).buffered(LISTS_AT_ONCE);
             while let Some((kind, listed)) = lists.next().await {
                 match listed {
-                    Ok(marked) => self.keep_orphans(marked, seen, &mut inside).await?,
+                    Ok(Owned { marked, more }) => {
+                        self.keep_orphans(marked, seen, &mut inside).await?;
+                        found.unseen.extend(without_room(&format_args!("{kind} in {namespace}"), more));
+                    }
                     Err(cluster::Error::UnknownKind { .. }) => {}
                     Err(error) => found.unseen.push(format!("{kind} in {namespace}: {error}")),
                 }
@@ -178,13 +182,7 @@ impl Deployment {
         let selection = Selection { kind: kind.clone(), owner: call.owner.clone() };
         let mut watch = cluster.watch(&call, &selection).await?;
         let mut more = 0;
-        let keep = |object: Object| {
-            keeping.keep(object).unwrap_or_else(|Full| {
-                more += 1;
-                None
-            })
-        };
-        let marked = listed(&mut watch, kind, keep).await?;
+        let marked = listed(&mut watch, kind, |object| keeping.keep(object, &mut more)).await?;
         Ok(Owned { marked, more })
     }
 }
@@ -197,21 +195,24 @@ struct Keeping<'a> {
     room: &'a AtomicUsize,
 }
 
-/// There is no room for an object.
-struct Full;
-
 impl Keeping<'_> {
-    /// An object with its app context, without what it contains; none where it is no concern of ours.
-    fn keep(&self, mut object: Object) -> Result<Option<(ContextId, Object)>, Full> {
-        let context = context_of(&object);
-        let Some(context) = context.filter(|context| self.only.is_none_or(|only| only == context)) else {
-            return Ok(None);
-        };
+    /// An object with its app context, without what it contains; none where it is no concern of ours, or where there is no room,
+    /// which counts one more.
+    fn keep(&self, mut object: Object, more: &mut usize) -> Option<(ContextId, Object)> {
+        let context = context_of(&object).filter(|context| self.only.is_none_or(|only| only == context))?;
         let take = |room: usize| room.checked_sub(1);
-        self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).map_err(|_| Full)?;
+        if self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_err() {
+            *more += 1;
+            return None;
+        }
         object.body = Arc::default();
-        Ok(Some((context, object)))
+        Some((context, object))
     }
+}
+
+/// How many objects were not kept of what was listed; none where all were.
+fn without_room(listed: &impl fmt::Display, more: usize) -> Option<String> {
+    (more > 0).then(|| format!("{listed}: and {more} more objects with our marks"))
 }
 
 /// The kinds to look through, in the order in which they are cleared; what the cluster could not tell is unseen.
@@ -272,9 +273,45 @@ pub(super) struct Found {
 
 #[cfg(test)]
 mod tests {
+    use dcm_core::app_context::Generation;
     use dcm_core::logical_cloud::RENDERED_KINDS;
+    use dcm_core::manifest::{Manifest, ObjectKey};
+    use dcm_core::port::cluster::{Marks, Origin};
+    use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn objects_with_our_marks_for_which_there_is_no_room_are_counted() {
+        let kind = GroupVersionKind::new("", "v1", "ConfigMap");
+        let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "kept", "namespace": "default"}});
+        let marks = Marks {
+            owner: "ours".parse().unwrap(),
+            context: ContextId::new("lost").unwrap(),
+            generation: Generation(1),
+            manifest: Some(Manifest::new(body.clone()).unwrap().hash()),
+            origin: Origin::Created,
+        };
+        let object = Object {
+            key: ObjectKey::of_kind(&kind, Some("default"), "kept"),
+            kind,
+            uid: "u".into(),
+            resource_version: "1".into(),
+            marks: Some(marks),
+            deleting: None,
+            body: Arc::new(body),
+        };
+        let not_ours = Object { marks: None, ..object.clone() };
+        let keeping = Keeping { only: None, room: &AtomicUsize::new(1) };
+        let (mut kept, mut more) = (0, 0);
+        for object in [not_ours.clone(), object.clone(), object.clone(), not_ours, object] {
+            kept += usize::from(keeping.keep(object, &mut more).is_some());
+        }
+        assert_eq!((kept, more), (1, 2));
+        assert_eq!(without_room(&"v1 ConfigMap", 0), None);
+        let told = without_room(&"v1 ConfigMap", more).unwrap();
+        assert_eq!(told, "v1 ConfigMap: and 2 more objects with our marks");
+    }
 
     #[test]
     fn every_kind_that_we_make_is_looked_through_once_and_namespaces_last() {
