@@ -230,25 +230,16 @@ impl Cluster {
         Ok(authority)
     }
 
-    /// Has tokens signed and checked with a new key: those that were issued before are not accepted any more. The API server and the
-    /// controller manager start anew, and the API server is waited for.
+    /// Does what [`Cluster::trust_clients_of`] does, and has tokens signed and checked with a new key: those that were issued before are
+    /// not accepted any more. The controller manager starts anew, too.
     ///
     /// # Errors
-    /// When the key can't be made or written, or a server does not start, or is not ready in time.
-    pub async fn replace_token_key(&self) -> Result<(), Error> {
+    /// When an authority or the key can't be written, or a server does not start, or is not ready in time.
+    pub async fn replace_keys(&self, authorities: &str) -> Result<(), Error> {
         self.real.keys.replace_token_key()?;
         lock(&self.real.servers.controller_manager).kill();
-        self.restart().await?;
+        self.trust_clients_of(authorities).await?;
         self.real.servers.start_controller_manager()
-    }
-
-    /// Does what [`Cluster::trust_clients_of`] and [`Cluster::replace_token_key`] do, with one start of the API server.
-    ///
-    /// # Errors
-    /// Those of both.
-    pub async fn replace_keys(&self, authorities: &str) -> Result<(), Error> {
-        self.real.keys.trust_clients_of(authorities)?;
-        self.replace_token_key().await
     }
 
     /// Lets the API server accept client certificates of these authorities, as PEM, beside those of the cluster's own, and of no

@@ -155,8 +155,8 @@ async fn not_missed(level: Level, permission: Value, asked: impl Iterator<Item =
     not_missed
 }
 
-/// A request is looked at only when somebody else has changed it meanwhile; the role for namespaces by the preflight; roles and bindings
-/// of the cluster when a user is revoked, and for orphans.
+/// The accesses that a cloud needs only at times. A certificate request is read if another client changed it. The preflight reads the
+/// ClusterRole that is bound in namespaces. ClusterRoles and ClusterRoleBindings are listed for orphans and by a revocation.
 const ON_OCCASION: [&str; 4] =
     ["get certificatesigningrequests", "get clusterroles", "list clusterrolebindings", "list clusterroles"];
 
