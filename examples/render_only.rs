@@ -6,7 +6,7 @@
 
 use dcm_core::app_context::Action;
 use dcm_core::document::{self, Limits};
-use dcm_core::logical_cloud::{Epoch, LogicalCloud, LogicalCloudUid, Serial};
+use dcm_core::logical_cloud::{AccountSeed, Epoch, LogicalCloud, LogicalCloudUid, Serial};
 use dcm_core::name::ProjectName;
 use dcm_core::render::{self, Credential, Credentials};
 
@@ -24,7 +24,8 @@ fn main() -> anyhow::Result<()> {
             .users()
             .iter()
             .map(|user| {
-                let credential = Credential { epoch: Epoch(1), serial: Serial(1), request: None };
+                let accounts = AccountSeed::from_random(1);
+                let credential = Credential { epoch: Epoch(1), serial: Serial(1), request: None, accounts };
                 (user.metadata.name.clone(), credential)
             })
             .collect();

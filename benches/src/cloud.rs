@@ -7,7 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Result};
 use dcm_core::app_context::{AppContext, Bundle};
 use dcm_core::logical_cloud::{
-    Draft, Epoch, LogicalCloud, LogicalCloudUid, RequestNonce, RequestPem, Serial, UserType,
+    AccountSeed, Draft, Epoch, LogicalCloud, LogicalCloudUid, RequestNonce, RequestPem, Serial, UserType,
 };
 use dcm_core::name::{ClusterId, ProjectName, UserName};
 use dcm_core::pki::SystemKeys;
@@ -129,7 +129,7 @@ fn credentials(cloud: &LogicalCloud) -> Result<Credentials> {
             }
             UserType::Token => None,
         };
-        Ok((name, Credential { epoch, serial, request }))
+        Ok((name, Credential { epoch, serial, request, accounts: AccountSeed::from_random(1) }))
     };
     cloud.users().iter().map(of_user).collect()
 }

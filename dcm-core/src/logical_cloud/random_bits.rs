@@ -77,6 +77,12 @@ random_bits! {
     RequestNonce
 }
 
+random_bits! {
+    /// What the names of a logical cloud's ServiceAccounts are made with. It is drawn when the logical cloud is made, and is on no
+    /// cluster: whoever knows the name of a user's account can't tell the name of the next one, and make that beforehand.
+    AccountSeed
+}
+
 /// A text that is not 16 lower-case hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("not 16 lower-case hexadecimal digits")]

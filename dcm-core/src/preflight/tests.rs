@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::*;
-use crate::logical_cloud::{Draft, Epoch, LogicalCloudUid, Serial};
+use crate::logical_cloud::{AccountSeed, Draft, Epoch, LogicalCloudUid, Serial};
 use crate::name::{ProjectName, UserName};
 use crate::render;
 use crate::{app_context, plan};
@@ -37,7 +37,8 @@ fn each_rendered_kind_may_be_made_followed_changed_and_removed() {
     let cloud = everything();
     let needs = Needs::of_cloud(&cloud);
     let credentials = ["ann", "ci"].map(|user| {
-        let credential = render::Credential { epoch: Epoch(1), serial: Serial(1), request: None };
+        let accounts = AccountSeed::from_random(1);
+        let credential = render::Credential { epoch: Epoch(1), serial: Serial(1), request: None, accounts };
         (UserName::new(user).unwrap(), credential)
     });
     let bundle = render::bundle(&cloud, &credentials.into()).unwrap();

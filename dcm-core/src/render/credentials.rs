@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::logical_cloud::{Epoch, RequestNonce, RequestPem, Serial, User, UserType};
+use crate::logical_cloud::{AccountSeed, Epoch, RequestNonce, RequestPem, Serial, User, UserType};
 use crate::name::UserName;
 
 /// The credentials of a cloud's users. A user without one is bound to nothing and gets nothing: binding a name of an
@@ -18,6 +18,8 @@ pub struct Credential {
     pub serial: Serial,
     /// What a certificate is asked for with; none for token users, and while there is no key yet: then nothing is asked for.
     pub request: Option<RequestToSend>,
+    /// What the name of a token user's ServiceAccount is made with.
+    pub accounts: AccountSeed,
 }
 
 /// What a certificate is asked for with.
@@ -36,13 +38,13 @@ impl Credential {
     /// A user's credential of which no key is made yet: what is rendered with it shows what an apply would do, and is not for
     /// clusters.
     #[must_use]
-    pub fn to_be_made(user: &User, epoch: Epoch, serial: Serial) -> Self {
+    pub fn to_be_made(user: &User, epoch: Epoch, serial: Serial, accounts: AccountSeed) -> Self {
         let request = match &user.kind {
             UserType::Certificate { own_request: Some(own) } => Some(own.clone()),
             UserType::Certificate { own_request: None } => RequestPem::new(REQUEST_TO_BE_MADE).ok(),
             UserType::Token => None,
         };
         let request = request.map(|pem| RequestToSend { pem, nonce: RequestNonce::from_random(0) });
-        Self { epoch, serial, request }
+        Self { epoch, serial, request, accounts }
     }
 }

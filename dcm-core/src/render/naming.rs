@@ -14,7 +14,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::hash::ContentHash;
-use crate::logical_cloud::{Epoch, LogicalCloud, LogicalCloudUid, RequestNonce, Serial};
+use crate::logical_cloud::{AccountSeed, Epoch, LogicalCloud, LogicalCloudUid, RequestNonce, Serial};
 use crate::name::{
     ContextId, DNS_LABEL_MAX, DNS_SUBDOMAIN_MAX, LogicalCloudName, PermissionName, ProjectName, QuotaName,
     UserName, is_dns_subdomain, is_label_value,
@@ -166,10 +166,11 @@ pub fn role(permission: &PermissionName) -> String {
 }
 
 /// The ServiceAccount of a token user in one epoch: a new epoch is another account, so that the tokens of the earlier
-/// one end with it.
+/// one end with it. The hash at its end covers the seed, so that the name of the next one can't be told from it.
 #[must_use]
-pub fn service_account(user: &UserName, epoch: Epoch) -> String {
-    subdomain(&format!("{user}-e{epoch}"))
+pub fn service_account(user: &UserName, epoch: Epoch, accounts: AccountSeed) -> String {
+    let hash = ContentHash::of(&json!(["service-account", accounts.to_string(), user.as_str(), epoch.0]));
+    with_hash(&format!("{user}-e{epoch}"), &hash, DNS_SUBDOMAIN_MAX)
 }
 
 /// The request for a user's certificate, in the cloud's app context.
@@ -278,6 +279,8 @@ mod tests {
         assert_ne!(request(1, 1), request(2, 1));
         assert_ne!(request(1, 1), request(1, 2), "what is drawn is part of the name");
         assert_ne!(identity.common_name(&user, Epoch(1)), identity.common_name(&user, Epoch(2)));
-        assert_ne!(service_account(&user, Epoch(1)), service_account(&user, Epoch(2)));
+        let account = |epoch, seed| service_account(&user, Epoch(epoch), AccountSeed::from_random(seed));
+        assert_ne!(account(1, 1), account(2, 1));
+        assert_ne!(account(1, 1), account(1, 2));
     }
 }

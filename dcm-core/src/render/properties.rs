@@ -10,8 +10,8 @@ use super::naming::{self, Identity};
 use super::{Credential, Credentials, RequestToSend, bundle};
 use crate::app_context::{Action, Request};
 use crate::logical_cloud::{
-    Draft, Epoch, LogicalCloud, LogicalCloudUid, PermissionDraft, QuotaDraft, RequestNonce, RequestPem,
-    Serial, UserDraft,
+    AccountSeed, Draft, Epoch, LogicalCloud, LogicalCloudUid, PermissionDraft, QuotaDraft, RequestNonce,
+    RequestPem, Serial, UserDraft,
 };
 use crate::manifest::Manifest;
 use crate::name::{
@@ -56,7 +56,11 @@ fn names((project, cloud, uid, name, epoch, serial): &Parts) -> Vec<(&'static st
     vec![
         ("role", naming::role(&permission), json!([name]).to_string()),
         ("quota", naming::resource_quota(&QuotaName::new(name).unwrap()), json!([name]).to_string()),
-        ("account", naming::service_account(&user, of_epoch), json!([name, epoch]).to_string()),
+        (
+            "account",
+            naming::service_account(&user, of_epoch, AccountSeed::from_random(1)),
+            json!([name, epoch]).to_string(),
+        ),
         ("role outside", identity.role_outside(&permission), json!([whole, name]).to_string()),
         (
             "certificate request",
@@ -124,6 +128,7 @@ fn credentials(cloud: &LogicalCloud) -> Credentials {
             pem: RequestPem::new(CSR).unwrap(),
             nonce: RequestNonce::from_random(1),
         }),
+        accounts: AccountSeed::from_random(1),
     };
     cloud.users().iter().map(|user| (user.metadata.name.clone(), credential.clone())).collect()
 }

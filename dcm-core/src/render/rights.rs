@@ -14,7 +14,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use crate::app_context::Stage;
 use crate::logical_cloud::{Permission, Scope, User, UserType};
 
-use super::{Context, Error, STAGE_BASE, STAGE_LAST, STAGE_RIGHTS, Steps, naming};
+use super::{Context, Credential, Error, STAGE_BASE, STAGE_LAST, STAGE_RIGHTS, Steps, naming};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -49,7 +49,7 @@ fn subjects(context: &Context<'_>, permission: &Permission) -> Vec<Bound> {
     let holders = context.cloud.users().iter().filter(|user| permission.holders.include(&user.metadata.name));
     let subject = |user: &User| {
         let name = &user.metadata.name;
-        let epoch = context.credentials.get(name)?.epoch;
+        let Credential { epoch, accounts, .. } = *context.credentials.get(name)?;
         Some(match user.kind {
             UserType::Certificate { .. } => Bound {
                 api_group: Some(RBAC.to_owned()),
@@ -60,7 +60,7 @@ fn subjects(context: &Context<'_>, permission: &Permission) -> Vec<Bound> {
             UserType::Token => Bound {
                 api_group: None,
                 kind: "ServiceAccount".to_owned(),
-                name: naming::service_account(name, epoch),
+                name: naming::service_account(name, epoch, accounts),
                 namespace: Some(context.namespace.as_str().to_owned()),
             },
         })

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::logical_cloud::{Epoch, LogicalCloudUid, RequestNonce, RequestPem, Serial};
+use crate::logical_cloud::{AccountSeed, Epoch, LogicalCloudUid, RequestNonce, RequestPem, Serial};
 use crate::manifest::ObjectKey;
 use crate::name::{ProjectName, UserName};
 
@@ -19,7 +19,12 @@ fn cloud(spec: &Value) -> LogicalCloud {
 fn of(user: &str, epoch: u32, serial: u32) -> Credentials {
     let nonce = RequestNonce::from_random(u64::from(serial));
     let request = Some(RequestToSend { pem: RequestPem::new(CSR).unwrap(), nonce });
-    let credential = Credential { epoch: Epoch(epoch), serial: Serial(serial), request };
+    let credential = Credential {
+        epoch: Epoch(epoch),
+        serial: Serial(serial),
+        request,
+        accounts: AccountSeed::from_random(1),
+    };
     BTreeMap::from([(UserName::new(user).unwrap(), credential)])
 }
 

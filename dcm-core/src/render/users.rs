@@ -24,7 +24,7 @@ pub(super) fn render(context: &Context<'_>, steps: &mut Steps<'_>) -> Result<(),
 }
 
 fn certificate(context: &Context<'_>, user: &User, credential: &Credential, steps: &mut Steps<'_>) {
-    let Credential { epoch, serial, request: Some(RequestToSend { pem, nonce }) } = credential else {
+    let Credential { epoch, serial, request: Some(RequestToSend { pem, nonce }), .. } = credential else {
         return;
     };
     let name = &user.metadata.name;
@@ -47,7 +47,7 @@ fn token(
     steps: &mut Steps<'_>,
 ) -> Result<(), Error> {
     let name = &user.metadata.name;
-    let account = naming::service_account(name, credential.epoch);
+    let account = naming::service_account(name, credential.epoch, credential.accounts);
     // It stands for a person: no pod gets its token unasked.
     let object = ServiceAccount {
         metadata: context.own(account.clone()),

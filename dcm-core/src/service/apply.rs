@@ -190,7 +190,7 @@ impl LogicalClouds {
         let stored = credentials::list(&*self.documents, place).await?;
         let credentials =
             self.ensure_credentials(place, &resolved.cloud, &stored, &since, incarnation, &change)?;
-        let context = app_context(place, &resolved.cloud, &credentials.for_rendering())?;
+        let context = app_context(place, &resolved.cloud, &credentials.for_rendering(root.accounts))?;
         let snapshot = Snapshot {
             schema: SCHEMA,
             number: root.snapshots + 1,

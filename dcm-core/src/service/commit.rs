@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::logical_cloud::LogicalCloud;
+use crate::logical_cloud::{AccountSeed, LogicalCloud};
 use crate::port::store::{self, Document, Path, Store, Version, Write};
 use crate::port::synchronizer::Removal;
 
@@ -72,10 +72,11 @@ fn by_key(parts: Vec<(DocumentId, Part)>) -> BTreeMap<PartKey, (DocumentId, Part
 }
 
 /// The root of a new cloud.
-pub(super) fn first_root(cloud: &LogicalCloud, plan: &Plan, change: Change) -> Root {
+pub(super) fn first_root(cloud: &LogicalCloud, accounts: AccountSeed, plan: &Plan, change: Change) -> Root {
     Root {
         schema: SCHEMA,
         uid: cloud.uid(),
+        accounts,
         metadata: cloud.metadata().clone().into(),
         level: cloud.level(),
         labels: cloud.labels().clone(),
@@ -114,7 +115,7 @@ pub(super) fn next_root(before: &Root, cloud: &LogicalCloud, plan: &Plan, change
         leaving: before.leaving,
         removal: before.removal,
         history: before.history,
-        ..first_root(cloud, plan, change)
+        ..first_root(cloud, before.accounts, plan, change)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::logical_cloud::{Epoch, LifetimeSeconds, LogicalCloud, Serial, User, UserType};
+use crate::logical_cloud::{AccountSeed, Epoch, LifetimeSeconds, LogicalCloud, Serial, User, UserType};
 use crate::name::UserName;
 use crate::port::store::{Document, Entry, Store, StoreExt, Write};
 use crate::render;
@@ -116,8 +116,9 @@ impl Ensured {
         self.documents.iter().map(|(user, document)| (user.clone(), document.id)).collect()
     }
 
-    pub(super) fn for_rendering(&self) -> render::Credentials {
-        self.documents.iter().map(|(user, document)| (user.clone(), for_rendering(document))).collect()
+    pub(super) fn for_rendering(&self, accounts: AccountSeed) -> render::Credentials {
+        let of = |(user, document): (&UserName, &_)| (user.clone(), for_rendering(document, accounts));
+        self.documents.iter().map(of).collect()
     }
 }
 
@@ -133,19 +134,23 @@ pub(super) fn write(
 
 /// The credentials that a snapshot names, as rendering takes them. Rights stay bound to an identity whose credential is
 /// not stored any more.
-pub(super) fn of_snapshot(snapshot: &Snapshot, stored: &StoredCredentials) -> render::Credentials {
+pub(super) fn of_snapshot(
+    snapshot: &Snapshot,
+    stored: &StoredCredentials,
+    accounts: AccountSeed,
+) -> render::Credentials {
     let credential = |(user, id): (&UserName, &CredentialId)| {
         let mut each = stored.get(user).into_iter().flat_map(|stored| stored.document.each());
         let request = each.find(|one| one.id == *id).and_then(|one| one.material.request());
-        (user.clone(), render::Credential { epoch: id.epoch, serial: id.serial, request })
+        (user.clone(), render::Credential { epoch: id.epoch, serial: id.serial, request, accounts })
     };
     snapshot.credentials.iter().map(credential).collect()
 }
 
 /// A credential as rendering wants it.
-pub(super) fn for_rendering(document: &CredentialDocument) -> render::Credential {
+pub(super) fn for_rendering(document: &CredentialDocument, accounts: AccountSeed) -> render::Credential {
     let request = document.material.request();
-    render::Credential { epoch: document.id.epoch, serial: document.id.serial, request }
+    render::Credential { epoch: document.id.epoch, serial: document.id.serial, request, accounts }
 }
 
 impl LogicalClouds {
@@ -167,8 +172,8 @@ impl LogicalClouds {
             let current = stored.get(name).map(|stored| &stored.document);
             let wanted = Wanted { user, since, incarnation };
             let credential = match wanted.missing(current) {
-                Some(id) => render::Credential::to_be_made(user, id.epoch, id.serial),
-                None => for_rendering(current?),
+                Some(id) => render::Credential::to_be_made(user, id.epoch, id.serial, root.accounts),
+                None => for_rendering(current?, root.accounts),
             };
             Some((name.clone(), credential))
         };

@@ -2,7 +2,7 @@
 
 use crate::app_context::AppContext;
 use crate::logical_cloud::life_cycle::{LifeCycle, Operation};
-use crate::logical_cloud::{Draft, Epoch, LogicalCloud, LogicalCloudUid, Serial, User};
+use crate::logical_cloud::{AccountSeed, Draft, Epoch, LogicalCloud, LogicalCloudUid, Serial, User};
 use crate::name::{LogicalCloudName, ProjectName};
 use crate::render::{Credential, Credentials};
 
@@ -80,7 +80,10 @@ impl LogicalClouds {
         let references = cloud.references().len();
         LifeCycle { edited: true, references, ..LifeCycle::default() }.allows(Operation::Apply)?;
         let (epoch, serial) = (Epoch(credentials::FIRST), Serial(credentials::FIRST));
-        let first = |user: &User| (user.metadata.name.clone(), Credential::to_be_made(user, epoch, serial));
+        // Like its UID, it is drawn when the cloud is stored.
+        let accounts = AccountSeed::from_random(0);
+        let first =
+            |user: &User| (user.metadata.name.clone(), Credential::to_be_made(user, epoch, serial, accounts));
         foreseen(place, true, &cloud, &cloud.users().iter().map(first).collect())
     }
 }

@@ -140,7 +140,7 @@ impl LogicalClouds {
         root: &Root,
         newest: &SnapshotReference,
     ) -> Result<Option<Generation>, Error> {
-        let (context, condition) = match self.stored_context(place, newest).await {
+        let (context, condition) = match self.stored_context(place, root, newest).await {
             // Replaced while it was read: the root names another one by now.
             Err(Error::Incomplete { .. }) => return Ok(None),
             read => read?,
@@ -197,13 +197,15 @@ impl LogicalClouds {
     async fn stored_context(
         &self,
         place: &Place,
+        root: &Root,
         reference: &SnapshotReference,
     ) -> Result<(AppContext, Condition), Error> {
         let store = &*self.documents;
         let parts = Parts::list(store, place).await?;
         let Frozen { snapshot, cloud } = load::frozen(store, place, &parts, reference).await?;
         let stored = credentials::list(store, place).await?;
-        let context = app_context(place, &cloud, &credentials::of_snapshot(&snapshot, &stored))?;
+        let credentials = credentials::of_snapshot(&snapshot, &stored, root.accounts);
+        let context = app_context(place, &cloud, &credentials)?;
         Ok((context, snapshot.condition))
     }
 

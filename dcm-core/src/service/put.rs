@@ -1,7 +1,7 @@
 //! Making and editing logical clouds. No edit touches a cluster.
 
 use crate::logical_cloud::life_cycle;
-use crate::logical_cloud::{Draft, LogicalCloud, LogicalCloudUid};
+use crate::logical_cloud::{AccountSeed, Draft, LogicalCloud, LogicalCloudUid};
 use crate::name::{InvalidName, LogicalCloudName, ProjectName};
 use crate::port::audit::Action;
 use crate::port::store::{Document, StoreExt, Version, Write};
@@ -189,7 +189,8 @@ impl LogicalClouds {
         let parts = Parts::list(&*self.documents, place).await?;
         let change = self.change(caller);
         let plan = Plan::new(place, None, &parts, &cloud, &change)?;
-        let root = commit::first_root(&cloud, &plan, change);
+        let accounts = AccountSeed::from_random(self.random.next());
+        let root = commit::first_root(&cloud, accounts, &plan, change);
         commit::commit(&*self.documents, place, version, &parts, plan, &root).await?;
         // Somebody may have deleted the empty project meanwhile: one of the two sees the other.
         if let Err(error) = owners::must_exist::<OfClouds>(&*self.documents, &place.project).await {

@@ -81,13 +81,14 @@ impl LogicalClouds {
             // Rights are taken away whatever a cluster is like.
             Raise::Epoch => Condition::Withdraw,
         };
-        let number = loaded.root.snapshots + 1;
+        let (number, accounts) = (loaded.root.snapshots + 1, loaded.root.accounts);
         let mut snapshot = Snapshot { number, condition, made: change.clone(), ..frozen.snapshot.clone() };
         snapshot.credentials.extend(made.iter().map(|document| (document.user.clone(), document.id)));
-        let mut rendered = credentials::of_snapshot(&snapshot, &standing.stored);
-        rendered.extend(
-            made.iter().map(|document| (document.user.clone(), credentials::for_rendering(document))),
-        );
+        let mut rendered = credentials::of_snapshot(&snapshot, &standing.stored, accounts);
+        let renewed = |document: &CredentialDocument| {
+            (document.user.clone(), credentials::for_rendering(document, accounts))
+        };
+        rendered.extend(made.iter().map(renewed));
         let context = app_context(place, &frozen.cloud, &rendered)?;
         let writes = made
             .iter()

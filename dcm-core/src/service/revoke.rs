@@ -24,9 +24,8 @@ use super::audited::about_users;
 use super::caller::Caller;
 use super::documents::Snapshot;
 use super::error::{Error, Kind};
-use super::load::contending;
+use super::load::{Loaded, contending};
 use super::logical_clouds::LogicalClouds;
-use super::path::Place;
 use super::raise::{Raise, Standing, is_renewable};
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -119,7 +118,7 @@ impl Revoked {
         let epoch = snapshot.credentials.get(user).ok_or_else(not_applied)?.epoch;
         let Standing { frozen, loaded, .. } = &standing;
         let document = frozen.cloud.user(user).ok_or_else(not_applied)?;
-        let earlier = earlier(&loaded.place, document, &namespace, epoch);
+        let earlier = earlier(loaded, document, &namespace, epoch);
         let clusters = frozen.cloud.references().iter().map(|reference| reference.cluster.clone());
         let named = frozen.cloud.permissions().iter().filter_map(|permission| match &permission.scope {
             Scope::Namespace(named) => Some(named.clone()),
@@ -304,13 +303,14 @@ impl LogicalClouds {
 }
 
 /// All identities that a user had before an epoch, of either type: a user may have had both.
-fn earlier(place: &Place, user: &User, namespace: &Namespace, epoch: Epoch) -> Vec<BoundName> {
+fn earlier(loaded: &Loaded, user: &User, namespace: &Namespace, epoch: Epoch) -> Vec<BoundName> {
+    let Loaded { place, root, .. } = loaded;
     let name = &user.metadata.name;
     let of_epoch = |epoch: u32| {
         let certificate = BoundName::User { name: place.identity().common_name(name, Epoch(epoch)) };
         let account = BoundName::ServiceAccount {
             namespace: namespace.to_string(),
-            name: naming::service_account(name, Epoch(epoch)),
+            name: naming::service_account(name, Epoch(epoch), root.accounts),
         };
         match user.kind {
             UserType::Certificate { .. } => [certificate, account],

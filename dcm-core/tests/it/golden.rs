@@ -17,7 +17,8 @@ use std::path::{Path, PathBuf};
 
 use dcm_core::app_context::{Action, Bundle, Request};
 use dcm_core::logical_cloud::{
-    Draft, Epoch, LogicalCloud, LogicalCloudUid, RENDERED_KINDS, RequestNonce, RequestPem, Serial,
+    AccountSeed, Draft, Epoch, LogicalCloud, LogicalCloudUid, RENDERED_KINDS, RequestNonce, RequestPem,
+    Serial,
 };
 use dcm_core::name::{ProjectName, UserName};
 use dcm_core::render::{self, Credential, Credentials, RequestToSend, naming::Identity};
@@ -60,7 +61,7 @@ fn load(path: &Path) -> (LogicalCloud, Credentials) {
     let credentials = case.credentials.into_iter().map(|(user, one)| {
         let CaseCredential { epoch, serial, request } = one;
         let request = request.map(|CaseRequest { pem, nonce }| RequestToSend { pem, nonce });
-        (user, Credential { epoch, serial, request })
+        (user, Credential { epoch, serial, request, accounts: AccountSeed::from_random(1) })
     });
     let (cloud, _) = LogicalCloud::new(case.project, case.uid, case.cloud)
         .unwrap_or_else(|refusals| panic!("{}: {refusals}", path.display()));

@@ -28,7 +28,7 @@ const MADE: [&str; 12] = [
     "/api/v1 configmaps vanishing/settings",
     "/api/v1 limitranges vanishing/dcm-defaults",
     "/api/v1 resourcequotas vanishing/compute",
-    "/api/v1 serviceaccounts vanishing/ci-e1",
+    "/api/v1 serviceaccounts vanishing/ci-e1-",
     "/apis/networking.k8s.io/v1 networkpolicies vanishing/closed",
     "/apis/rbac.authorization.k8s.io/v1 roles vanishing/look",
     "/apis/rbac.authorization.k8s.io/v1 roles bystander/dcm-default-vanishing-next-door-",

@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use crate::common::{World, everything, spec};
 use dcm_core::app_context::AppContext;
-use dcm_core::logical_cloud::{Epoch, Serial};
+use dcm_core::logical_cloud::{AccountSeed, Epoch, Serial};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId, UserName};
 use dcm_core::plan::{PlanHash, Rehearsal, Step, Work};
 use dcm_core::port::cluster::ClusterUid;
+use dcm_core::port::store::Path;
 use dcm_core::render::naming::Identity;
 use dcm_core::render::{self, Credential};
 use dcm_core::status::Reason;
@@ -37,8 +38,11 @@ async fn planned(world: &World, placed: bool) -> Planned {
 async fn context(world: &World, placed: bool) -> AppContext {
     let described = world.deployment.clouds().get(&world.project, &world.cloud).await.unwrap();
     let cloud = &described.cloud;
+    let root = Path::new(format!("logical-clouds/{}/{}", world.project, world.cloud)).unwrap();
+    let root: Value = world.store.get(&root).await.unwrap().unwrap().document.read().unwrap();
+    let accounts: AccountSeed = root["accounts"].as_str().unwrap().parse().unwrap();
     let credential = |name: &str| {
-        let credential = Credential { epoch: Epoch(1), serial: Serial(1), request: None };
+        let credential = Credential { epoch: Epoch(1), serial: Serial(1), request: None, accounts };
         (UserName::new(name).unwrap(), credential)
     };
     let bundle = Arc::new(render::bundle(cloud, &["ann", "ci"].map(credential).into()).unwrap());

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::app_context::Generation;
-use crate::logical_cloud::{Level, LogicalCloudUid, MetadataDraft};
+use crate::logical_cloud::{AccountSeed, Level, LogicalCloudUid, MetadataDraft};
 use crate::name::Namespace;
 use crate::port::synchronizer::Removal;
 use crate::service::caller::Change;
@@ -33,6 +33,8 @@ pub(in crate::service) enum RootDocument {
 pub(in crate::service) struct Root {
     pub schema: Schema,
     pub uid: LogicalCloudUid,
+    /// What the names of its ServiceAccounts are made with.
+    pub accounts: AccountSeed,
     pub metadata: MetadataDraft,
     pub level: Level,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use dcm_core::app_context::{Action, Bundle, Request, Step};
 use dcm_core::document::Document;
-use dcm_core::logical_cloud::{Epoch, Level, LogicalCloud, LogicalCloudUid, Serial};
+use dcm_core::logical_cloud::{AccountSeed, Epoch, Level, LogicalCloud, LogicalCloudUid, Serial};
 use dcm_core::render::{self, Credential, Credentials};
 use serde_json::{Value, json};
 
@@ -49,7 +49,7 @@ fn rendered(sourced: &Sourced) -> anyhow::Result<Rendered> {
 
 fn credentials(cloud: &LogicalCloud) -> Credentials {
     let users = cloud.users().iter();
-    let first = |user| Credential::to_be_made(user, Epoch(1), Serial(1));
+    let first = |user| Credential::to_be_made(user, Epoch(1), Serial(1), AccountSeed::from_random(0));
     users.map(|user| (user.metadata.name.clone(), first(user))).collect()
 }
 

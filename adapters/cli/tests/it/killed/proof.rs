@@ -35,7 +35,10 @@ pub(crate) fn owned(cluster: &Cluster) -> BTreeMap<String, BTreeSet<String>> {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let metadata = &item["metadata"];
         let cloud = text(&metadata["labels"]["dcm.internal/logical-cloud"]);
-        let name = format!("{} {}", text(&item["kind"]), text(&metadata["name"]));
+        let (kind, name) = (text(&item["kind"]), text(&metadata["name"]));
+        // The end of an account's name is random.
+        let name = if kind == "ServiceAccount" { name.rsplit_once('-').unwrap().0 } else { &name };
+        let name = format!("{kind} {name}");
         owned.entry(cloud).or_default().insert(name);
     }
     owned

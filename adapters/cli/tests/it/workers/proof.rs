@@ -42,6 +42,9 @@ async fn owned(installation: &Installation<'_>, prefix: &str) -> Vec<BTreeMap<St
             let (namespace, name) = name.split_once('/').unwrap();
             let is_namespace = resource == "namespaces";
             let (namespace, name) = if is_namespace { (name, "") } else { (namespace, name) };
+            // The end of an account's name is random.
+            let is_account = resource == "serviceaccounts";
+            let name = if is_account { name.rsplit_once('-').unwrap().0 } else { name };
             if namespace.starts_with(prefix) {
                 of_cluster.entry(namespace.to_owned()).or_default().insert(format!("{resource} {name}"));
             } else {

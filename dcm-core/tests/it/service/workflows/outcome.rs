@@ -11,8 +11,8 @@ use crate::service::support::{World, name};
 /// Members that are random, or tell the time of a call.
 const MASKED: [&str; 7] = ["$secret", "request", "nonce", "objectName", "csr", "at", "renewal"];
 
-/// A hash of so many digits, and more, tells the time of a call too.
-const HASH_DIGITS: usize = 32;
+/// A hash of so many digits, and more, tells the time of a call, too, or was made with random bits.
+const HASH_DIGITS: usize = 16;
 
 /// Each cloud as a reader sees it.
 pub(super) type Readable = BTreeMap<&'static str, Option<Value>>;
