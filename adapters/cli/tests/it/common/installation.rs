@@ -137,14 +137,18 @@ impl<'a> Installation<'a> {
     /// A worker to which a document is handed over: no other process works on it.
     pub(crate) async fn served(&self, document: &Value) -> Worker {
         let worker = self.serve();
-        until("a worker that serves the store", async || {
-            let arguments = ["apply", "--no-wait", "-f", "-"];
-            let ran = self.person.run_with_input(&arguments, &document.to_string());
-            (!ran.err.contains("no worker serves this store")).then_some(())
-        })
-        .await;
+        until_served(&self.person, &document.to_string()).await;
         worker
     }
+}
+
+/// Hands a document over until a worker takes it: before that, a command would do the work by itself.
+pub(crate) async fn until_served(person: &User, document: &str) {
+    until("a worker that serves the store", async || {
+        let ran = person.run_with_input(&["apply", "--no-wait", "-f", "-"], document);
+        (!ran.err.contains("no worker serves this store")).then_some(())
+    })
+    .await;
 }
 
 /// The name under which a cluster is registered.

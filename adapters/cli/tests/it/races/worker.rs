@@ -6,6 +6,7 @@ use dcm_testenv::audit::Position;
 use dcm_testenv::{AuditEvent, Cluster, Stage};
 
 use crate::common::User;
+use crate::common::installation::until_served;
 use crate::common::requests::is_question;
 use crate::races::serving::serve;
 use crate::races::{environment, register};
@@ -70,6 +71,7 @@ async fn beside_a_worker_a_command_lets_it_do_the_work_and_it_is_done_once() {
     user.run_with_input(&["apply", "--no-wait", "-f", "-"], &document("earlier")).done();
     let before = ends(clusters);
     let worker = serve(&user);
+    until_served(&user, &document("earlier")).await;
     let file = user.write("served.yaml", &document("served"));
     let applied = user.run(["apply", "-f", file.to_str().unwrap()]).done();
     assert!(applied.contains("served         instantiated  2/2"), "{applied}");
