@@ -1,13 +1,11 @@
 //! Safeguards that are taken away: for each a seed in which that is found, and by which rule. What a seed does moves with any change of
-//! the engine's timing, so the seeds behind it are tried, too; with `DCM_PROVE=all` the seed itself has to find it. Other seeds that find
-//! one:
+//! the engine's timing, so the seeds behind it are tried, too. Other seeds that find one:
 //! `cargo run --release -p dcm-sync --features planted-faults --bin simulate -- --plant SAFEGUARD --seeds 2000 --no-shrink`.
 
 use std::time::Duration;
 
 use dcm_sync::engine::Safeguard;
 use dcm_sync::simulation::{Ports, Scenario, engine, engine_without, run};
-use dcm_testenv::effort::proves_all;
 
 /// How many seeds behind the recorded one are tried.
 const FURTHER_SEEDS: u64 = 300;
@@ -61,9 +59,8 @@ fn scenario(safeguard: Safeguard, seed: u64) -> Scenario {
 
 /// The first seed that finds the loss of a safeguard by this rule, from a seed on.
 fn finding_seed(safeguard: Safeguard, recorded: u64, rule: &str) -> Option<u64> {
-    let further = if proves_all() { 0 } else { FURTHER_SEEDS };
     let without = move |ports: Ports| engine_without(ports, safeguard);
-    (recorded..=recorded + further).find(|seed| {
+    (recorded..=recorded + FURTHER_SEEDS).find(|seed| {
         let found = run(&scenario(safeguard, *seed), &without).err();
         found.is_some_and(|violation| violation.invariant == rule)
     })
