@@ -130,6 +130,12 @@ impl ObjectKey {
     pub fn is_binding(&self) -> bool {
         self.is_right() && matches!(&*self.kind, "RoleBinding" | "ClusterRoleBinding")
     }
+
+    /// True for a ServiceAccount.
+    #[must_use]
+    pub fn is_account(&self) -> bool {
+        self.group.is_empty() && &*self.kind == "ServiceAccount"
+    }
 }
 
 impl Deref for ObjectKey {

@@ -84,7 +84,6 @@ pub(super) fn halted(ahead: Generation, steps: Vec<Step>, rules: &Rules<'_>, vie
 /// A binding that is not as wanted is deleted, and not changed: the store may not know of a revocation, and would give back
 /// what that took. One that is being deleted already loses its subjects.
 fn withdrawal(step: &Step, rules: &Rules<'_>, view: &dyn View) -> Option<Work> {
-    let is_account = step.key.group.is_empty() && &*step.key.kind == "ServiceAccount";
     match &step.work {
         Work::Update { observed, origin: Origin::Created, .. }
             if rules.withdraws && step.key.is_binding() =>
@@ -96,7 +95,7 @@ fn withdrawal(step: &Step, rules: &Rules<'_>, view: &dyn View) -> Option<Work> {
                 _ => Some(Work::Delete { observed: observed.clone() }),
             }
         }
-        Work::Delete { .. } if rules.withdraws && (step.key.is_binding() || is_account) => {
+        Work::Delete { .. } if rules.withdraws && (step.key.is_binding() || step.key.is_account()) => {
             Some(step.work.clone())
         }
         _ => None,

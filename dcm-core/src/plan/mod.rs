@@ -90,9 +90,20 @@ pub struct Step {
 }
 
 impl Step {
-    /// True for the deletion of a binding.
+    /// True for what takes a right away: the deletion of a binding, or of its subjects.
     fn withdraws_right(&self) -> bool {
-        matches!(self.work, Work::Delete { .. }) && self.key.is_binding()
+        (matches!(self.work, Work::Delete { .. }) && self.key.is_binding()) || self.why == Why::StillBinds
+    }
+
+    /// True for what ends tokens: the deletion of their ServiceAccount.
+    fn ends_tokens(&self) -> bool {
+        matches!(self.work, Work::Delete { .. }) && self.key.is_account()
+    }
+
+    /// True for what is there before rights are taken away, unless it is held up: a binding that takes the place of another one,
+    /// and the word of the change.
+    fn goes_before_withdrawals(&self) -> bool {
+        (matches!(self.work, Work::Create { .. }) && self.key.is_binding()) || self.why == Why::TakesAway
     }
 
     /// True for a change of a binding, which may take rights away.
@@ -339,18 +350,23 @@ impl Plan {
 
     /// The steps that may run now, together.
     ///
-    /// That is the first wave. Where nothing of it can be done but to wait for the cluster or for somebody, and for
-    /// requests, or to try once more what failed, more may: reads, updates of what is there already, the first wave of removals,
-    /// and removals of bindings, so that no silent signer, foreign object, finalizer or refusal keeps rights alive that
-    /// were taken away; and what a signer issued is stored, before Kubernetes clears it away.
+    /// That is the first wave, and what takes rights away, once the bindings that are missing are there. Where nothing of the first wave
+    /// can be done but to wait for the cluster or for somebody, and for requests, or to try once more what failed, more may: reads,
+    /// updates of what is there already, the first wave of removals, and all that takes rights away or ends tokens, so that no silent
+    /// signer, foreign object, finalizer or refusal keeps rights alive that were taken away; and what a signer issued is
+    /// stored, before Kubernetes clears it away.
+    ///
+    /// Whoever changes an object again and again, so that each write of it meets another state, holds up no rights that are taken
+    /// away: that is why these don't wait for the first wave to end.
     pub fn runnable(&self) -> impl Iterator<Item = &Step> {
         let first = self.steps.first().map(|step| step.wave);
         let removal = self.steps.iter().map(|step| step.wave).find(|wave| matches!(wave, Wave::Remove(_)));
+        let withdraws = self.is_held_up || !self.steps.iter().any(Step::goes_before_withdrawals);
         self.steps.iter().filter(move |step| {
-            let is_removal = Some(step.wave) == removal || step.withdraws_right();
-            let reads = step.work == Work::Look;
-            let passes = reads || step.work.is_update() || step.work.collects() || is_removal;
-            Some(step.wave) == first || (self.is_held_up && passes)
+            let is_update = step.work.is_update() || step.work.collects();
+            let takes_away = Some(step.wave) == removal || step.ends_tokens();
+            let passes = step.work == Work::Look || is_update || takes_away;
+            Some(step.wave) == first || (withdraws && step.withdraws_right()) || (self.is_held_up && passes)
         })
     }
 

@@ -53,7 +53,8 @@ pub(super) fn certificate_epoch(current: Option<&CredentialDocument>, since: u64
     }
 }
 
-fn next(epoch: Epoch) -> Epoch {
+/// The epoch after one.
+pub(super) fn next(epoch: Epoch) -> Epoch {
     Epoch(epoch.0 + 1)
 }
 
@@ -211,6 +212,16 @@ impl LogicalClouds {
     }
 }
 
+/// A credential without its keys. Its epoch stays: the next one of its user is of another.
+pub(super) fn retired(document: &CredentialDocument, change: &Change) -> CredentialDocument {
+    CredentialDocument {
+        material: Material::Retired,
+        earlier: Vec::new(),
+        changed: change.clone(),
+        ..document.clone()
+    }
+}
+
 /// Forgets the keys of users who are gone. Their epochs stay.
 pub(super) async fn retire(
     store: &dyn Store,
@@ -222,13 +233,7 @@ pub(super) async fn retire(
     let mut writes = Vec::new();
     for (user, Stored { entry, document }) in stored {
         if cloud.user(user).is_none() && document.material != Material::Retired {
-            let retired = CredentialDocument {
-                material: Material::Retired,
-                earlier: Vec::new(),
-                changed: change.clone(),
-                ..document.clone()
-            };
-            let document = Document::from_value(&retired)?;
+            let document = Document::from_value(&retired(document, change))?;
             writes.push(writing::put(place.credential(user), Some(entry), document));
         }
     }

@@ -263,6 +263,7 @@ fn applied(root: &Root, snapshot: &SnapshotReference, generation: Generation) ->
         applying: None,
         replaced: Vec::new(),
         applied: Some(applied),
+        ended: None,
         stopped: None,
         terminated: None,
         leaving: None,

@@ -135,7 +135,7 @@ impl LogicalClouds {
     }
 
     /// Whoever wanted it taken off may have died before the synchronizer was told.
-    async fn remove_again(&self, place: &Place, root: &Root) -> Result<(), Error> {
+    pub(super) async fn remove_again(&self, place: &Place, root: &Root) -> Result<(), Error> {
         let id = place.context_id();
         let status = self.synchronizer.status(&id).await.map_err(Error::Synchronizer)?;
         if root.newest().is_some() || status.is_none_or(|status| status.intent == Intent::Absent) {

@@ -45,6 +45,12 @@ impl Standing {
         requests::users_since(&self.loaded.parts, &self.frozen.snapshot.contents)
     }
 
+    /// The epoch of the identity that a user would get when the cloud, which is wanted on no cluster, is applied again after a
+    /// revocation; none for one who never had any.
+    pub(super) fn next_epoch(&self, user: &UserName) -> Option<Epoch> {
+        self.stored.get(user).map(|stored| credentials::next(stored.document.id.epoch))
+    }
+
     /// The users whose next credential is stored, and was brought nowhere: a renewal was cut off.
     pub(super) fn begun(&self) -> Result<BTreeSet<UserName>, Error> {
         let since = self.since()?;

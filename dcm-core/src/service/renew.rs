@@ -18,7 +18,7 @@ use crate::status::Intent;
 use super::audited::about_users;
 use super::caller::Caller;
 use super::credentials;
-use super::documents::Root;
+use super::documents::{Root, SnapshotReference};
 use super::error::{Error, Kind};
 use super::issued::Credentials;
 use super::load::{self, Frozen, Loaded};
@@ -105,7 +105,7 @@ impl LogicalClouds {
         cloud: &LogicalCloudName,
         user: &UserName,
     ) -> Result<Renewed, Error> {
-        let standing = self.must_stand(project, cloud, user).await?;
+        let standing = self.must_stand(project, cloud, user, Root::newest).await?;
         if standing.frozen.cloud.user(user).is_some_and(|user| !is_renewable(user)) {
             return Err(Error::NeedsUser { user: user.clone() });
         }
@@ -179,7 +179,7 @@ impl LogicalClouds {
         project: &ProjectName,
         cloud: &LogicalCloudName,
     ) -> Result<Option<Looked>, Error> {
-        let Some(standing) = self.standing(project, cloud).await? else { return Ok(None) };
+        let Some(standing) = self.standing(project, cloud, Root::newest).await? else { return Ok(None) };
         let Standing { loaded: Loaded { place, .. }, frozen: Frozen { snapshot, cloud }, stored } = &standing;
         let results = self.results(place).await?;
         let now = self.clock.now();
@@ -195,27 +195,29 @@ impl LogicalClouds {
         Ok(Some(Looked { standing, outlooks, begun }))
     }
 
-    /// A cloud with what is, or is about to be, on its clusters.
+    /// A cloud with one of its snapshots, which the root names.
     async fn standing(
         &self,
         project: &ProjectName,
         cloud: &LogicalCloudName,
+        which: fn(&Root) -> Option<&SnapshotReference>,
     ) -> Result<Option<Standing>, Error> {
-        let (loaded, newest) = load::load_with(&*self.documents, project, cloud, Root::newest).await?;
-        let Some(frozen) = newest else { return Ok(None) };
+        let (loaded, found) = load::load_with(&*self.documents, project, cloud, which).await?;
+        let Some(frozen) = found else { return Ok(None) };
         let stored = credentials::list(&*self.documents, &loaded.place).await?;
         Ok(Some(Standing { loaded, frozen, stored }))
     }
 
-    /// The same of a cloud that must be applied, with this user.
+    /// The same of a cloud that must have such a snapshot, with this user.
     pub(super) async fn must_stand(
         &self,
         project: &ProjectName,
         cloud: &LogicalCloudName,
         user: &UserName,
+        which: fn(&Root) -> Option<&SnapshotReference>,
     ) -> Result<Standing, Error> {
         let not_applied = || Error::NotApplied { kind: Kind::LogicalCloud, name: cloud.to_string() };
-        let standing = self.standing(project, cloud).await?.ok_or_else(not_applied)?;
+        let standing = self.standing(project, cloud, which).await?.ok_or_else(not_applied)?;
         match (standing.frozen.cloud.user(user), standing.loaded.cloud.user(user)) {
             (Some(_), _) => Ok(standing),
             (None, Some(_)) => Err(Error::NotApplied { kind: Kind::User, name: user.to_string() }),

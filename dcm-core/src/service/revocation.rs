@@ -10,6 +10,7 @@ use crate::name::{ClusterId, LogicalCloudName, ProjectName, UserName};
 use crate::port::cluster::Error as ClusterError;
 use crate::status::{Cause, ContextStatus, LaneStatus};
 
+use super::documents::Root;
 use super::error::Error;
 use super::logical_clouds::LogicalClouds;
 use super::revoke::{OtherBindings, Revoked};
@@ -77,7 +78,7 @@ impl Revoked {
 
 impl LogicalClouds {
     /// What the revocations of a user have taken away so far, to be held against what clusters show: all identities before
-    /// the one that is applied; none where nothing was ever revoked. And how far the cloud is on its clusters.
+    /// the one that is applied, and all that there were if the cloud is wanted on no cluster. And how far the cloud is on its clusters.
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::NotApplied`]; errors of the store and the synchronizer.
@@ -87,12 +88,16 @@ impl LogicalClouds {
         cloud: &LogicalCloudName,
         user: &UserName,
     ) -> Result<(Revoked, Option<ContextStatus>), Error> {
-        let standing = self.must_stand(project, cloud, user).await?;
+        let standing = self.must_stand(project, cloud, user, Root::latest).await?;
         let id = standing.loaded.place.context_id();
         let context = self.synchronizer.status(&id).await.map_err(Error::Synchronizer)?;
         let held = context.as_ref().map(|context| context.generation).unwrap_or_default();
         // What is being applied, or was cut off, may not be handed over yet: no cluster can have brought it about.
         let generation = if standing.loaded.root.applying.is_some() { held.next() } else { held };
-        Ok((Revoked::of(&standing, &standing.frozen.snapshot, user, generation)?, context))
+        let epoch = match standing.loaded.root.newest() {
+            Some(_) => standing.frozen.snapshot.credentials.get(user).map(|id| id.epoch),
+            None => standing.next_epoch(user),
+        };
+        Ok((Revoked::of(&standing, user, epoch, generation)?, context))
     }
 }

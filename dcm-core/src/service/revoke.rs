@@ -21,12 +21,14 @@ use crate::render::naming;
 use crate::status::{Cause, LaneStatus, ObjectState, ObjectStatus};
 
 use super::audited::about_users;
-use super::caller::Caller;
-use super::documents::Snapshot;
+use super::caller::{Caller, Change};
+use super::credentials;
+use super::documents::{Material, Root};
 use super::error::{Error, Kind};
 use super::load::{Loaded, contending};
 use super::logical_clouds::LogicalClouds;
 use super::raise::{Raise, Standing, is_renewable};
+use super::writing;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -106,17 +108,17 @@ pub enum BoundName {
 }
 
 impl Revoked {
-    /// What the revocations of a user take away that come to clusters with a snapshot, as a generation.
+    /// What the revocations of a user take away that come to clusters as a generation; the user's next identity has the epoch.
     pub(super) fn of(
         standing: &Standing,
-        snapshot: &Snapshot,
         user: &UserName,
+        epoch: Option<Epoch>,
         generation: Generation,
     ) -> Result<Self, Error> {
         let not_applied = || Error::NotApplied { kind: Kind::User, name: user.to_string() };
-        let namespace = snapshot.namespace.clone().ok_or_else(not_applied)?;
-        let epoch = snapshot.credentials.get(user).ok_or_else(not_applied)?.epoch;
-        let Standing { frozen, loaded, .. } = &standing;
+        let Standing { frozen, loaded, .. } = standing;
+        let namespace = frozen.snapshot.namespace.clone().ok_or_else(not_applied)?;
+        let epoch = epoch.ok_or_else(not_applied)?;
         let document = frozen.cloud.user(user).ok_or_else(not_applied)?;
         let earlier = earlier(loaded, document, &namespace, epoch);
         let clusters = frozen.cloud.references().iter().map(|reference| reference.cluster.clone());
@@ -268,7 +270,8 @@ impl BoundName {
 impl LogicalClouds {
     /// Revokes all that was ever issued for a user: it loses every right that was granted here, on each cluster as soon as
     /// that is reached. The user gets new credentials of another identity. What was applied is applied again, and no edit
-    /// since. Returns when the synchronizer has taken it; a paused cloud goes on.
+    /// since. Of a cloud that was terminated, all rights go anyway: the user gets another identity when it is applied again. Returns
+    /// when the synchronizer has taken it; a paused cloud goes on.
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::NotApplied`]; errors of keys, of the store and the synchronizer.
@@ -292,13 +295,52 @@ impl LogicalClouds {
         cloud: &LogicalCloudName,
         user: &UserName,
     ) -> Result<Revoked, Error> {
-        let standing = self.must_stand(project, cloud, user).await?;
-        let users = BTreeSet::from([user.clone()]);
+        let standing = self.must_stand(project, cloud, user, Root::latest).await?;
         let change = self.change(caller);
+        if standing.loaded.root.newest().is_none() {
+            return self.revoke_ended(&standing, user, &change).await;
+        }
+        let users = BTreeSet::from([user.clone()]);
         let (snapshot, generation) = self.apply_raised(&standing, &users, Raise::Epoch, &change).await?;
         let id = standing.loaded.place.context_id();
         self.synchronizer.resume(&id).await.map_err(Error::Synchronizer)?;
-        Revoked::of(&standing, &snapshot, user, generation)
+        let epoch = snapshot.credentials.get(user).map(|id| id.epoch);
+        Revoked::of(&standing, user, epoch, generation)
+    }
+
+    /// Revokes a user of a cloud that is wanted on no cluster: taking it off takes the rights away, and no later apply gives them to
+    /// the same identity.
+    async fn revoke_ended(
+        &self,
+        standing: &Standing,
+        user: &UserName,
+        change: &Change,
+    ) -> Result<Revoked, Error> {
+        let Standing { loaded: Loaded { place, root, .. }, stored, .. } = standing;
+        let epoch = standing.next_epoch(user);
+        let current = stored.get(user).filter(|current| current.document.material != Material::Retired);
+        if let Some(current) = current {
+            let retired = credentials::retired(&current.document, change);
+            let write = credentials::write(place, Some(current), &retired)?;
+            writing::write_in_order(&*self.documents, vec![write], |_| false).await?;
+        }
+        let is_noted = root.ended.as_ref().is_some_and(|ended| ended.revoked.contains_key(user));
+        let mut root = (**root).clone();
+        if current.is_some() || !is_noted {
+            // Whoever applies it now, and has read the credential before, can't commit that any more.
+            root = self.change_root(place, |root| root.note_revoked(user, change)).await?;
+        }
+        if root.newest().is_some() {
+            return Err(Error::lost_race(place.root()));
+        }
+        self.remove_again(place, &root).await?;
+        let id = place.context_id();
+        let context = self.synchronizer.status(&id).await.map_err(Error::Synchronizer)?;
+        if context.as_ref().is_some_and(|context| context.paused) {
+            self.synchronizer.resume(&id).await.map_err(Error::Synchronizer)?;
+        }
+        let generation = context.map(|context| context.generation).unwrap_or_default();
+        Revoked::of(standing, user, epoch, generation)
     }
 }
 

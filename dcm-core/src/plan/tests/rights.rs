@@ -104,28 +104,47 @@ fn a_held_binding_that_was_adopted_keeps_its_subjects() {
 }
 
 #[test]
-fn what_is_refused_again_and_again_holds_up_no_removal_of_a_binding() {
-    let (refused, before) = (manifest("ConfigMap", "c", "1"), binding(&["one"]));
+fn a_removal_of_a_binding_waits_for_no_other_object() {
+    let (other, before) = (manifest("ConfigMap", "c", "1"), binding(&["one"]));
     let mut known = Known::default();
     with(&mut known, &before, sighting("u", Some(before.hash())));
-    let (desired, records) = (bundle(vec![(1, apply(&refused))]), Records::from([recorded(&before, 2)]));
-    let chosen = runnable(Some(&desired), &records, &known);
-    assert!(matches!(&chosen[..], [(Work::Create { .. }, _)]), "{chosen:?}");
-    known.failed.insert(refused.key().clone());
+    let (desired, records) = (bundle(vec![(1, apply(&other))]), Records::from([recorded(&before, 2)]));
     let chosen = runnable(Some(&desired), &records, &known);
     assert!(matches!(&chosen[..], [(Work::Create { .. }, _), (Work::Delete { .. }, _)]), "{chosen:?}");
 }
 
 #[test]
-fn a_held_object_of_a_later_stage_holds_up_no_removal_of_a_binding() {
-    let (held_back, before) = (manifest("ConfigMap", "c", "1"), binding(&["one"]));
+fn a_removal_of_a_binding_waits_for_the_binding_in_its_place_unless_that_is_refused() {
+    let before = binding(&["one"]);
+    let mut body = before.body().clone();
+    body["metadata"]["name"] = "in-its-place".into();
+    let now = Manifest::new(body).unwrap();
     let mut known = Known::default();
     with(&mut known, &before, sighting("u", Some(before.hash())));
+    let (desired, records) = (bundle(vec![(2, apply(&now))]), Records::from([recorded(&before, 2)]));
+    let chosen = runnable(Some(&desired), &records, &known);
+    assert!(matches!(&chosen[..], [(Work::Create { .. }, _)]), "{chosen:?}");
+    known.failed.insert(now.key().clone());
+    let chosen = runnable(Some(&desired), &records, &known);
+    assert!(matches!(&chosen[..], [(Work::Create { .. }, _), (Work::Delete { .. }, _)]), "{chosen:?}");
+}
+
+#[test]
+fn a_held_object_of_a_later_stage_holds_up_no_removal_of_a_binding_nor_of_an_account() {
+    let (held_back, before) = (manifest("ConfigMap", "c", "1"), binding(&["one"]));
+    let (account, quota) = (manifest("ServiceAccount", "a", "1"), manifest("ResourceQuota", "q", "1"));
+    let mut known = Known::default();
+    for there in [&before, &account, &quota] {
+        with(&mut known, there, sighting("u", Some(there.hash())));
+    }
     let going = Remarks { deleting: Some(Vec::new()), ..Remarks::default() };
     with(&mut known, &held_back, Sighting { remarks: Some(Box::new(going)), ..sighting("u", None) });
-    let records = Records::from([recorded(&before, 2), recorded(&held_back, 3)]);
-    let chosen = runnable(None, &records, &known);
-    assert!(matches!(&chosen[..], [(Work::Await(_), _), (Work::Delete { .. }, _)]), "{chosen:?}");
+    let there = [(&before, 2), (&held_back, 3), (&account, 1), (&quota, 1)];
+    let records = Records::from(there.map(|(manifest, stage)| recorded(manifest, stage)));
+    let (owner, context) = (owner(), context());
+    let plan = plan(&rules(&owner, &context), None, &records, &known);
+    let chosen: Vec<&str> = plan.runnable().map(|step| &*step.key.name).collect();
+    assert_eq!(chosen, ["c", "b", "a"]);
 }
 
 #[test]

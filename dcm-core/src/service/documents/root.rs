@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app_context::Generation;
 use crate::logical_cloud::{AccountSeed, Level, LogicalCloudUid, MetadataDraft};
-use crate::name::Namespace;
+use crate::name::{Namespace, UserName};
 use crate::port::synchronizer::Removal;
 use crate::service::caller::Change;
 use crate::service::history::Milestone;
@@ -65,6 +65,9 @@ pub(in crate::service) struct Root {
     /// The snapshot that was handed over last, and is wanted on clusters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub applied: Option<AppliedReference>,
+    /// What was on its clusters before it was wanted off them; none while something is wanted there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
     /// Who paused it, when it was paused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<Change>,
@@ -106,6 +109,17 @@ pub(in crate::service) struct AppliedReference {
     pub updates: bool,
 }
 
+/// What is wanted on clusters no more.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(in crate::service) struct Ended {
+    /// The newest snapshot that was, or may have been, on them.
+    pub snapshot: SnapshotReference,
+    /// The users who were revoked since, and by whom.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub revoked: BTreeMap<UserName, Change>,
+}
+
 /// How many unfinished applies are remembered: the oldest are the least likely to be on clusters.
 const REPLACED_MAX: usize = 16;
 
@@ -123,6 +137,28 @@ impl Root {
     /// The snapshot that was handed over last, and is wanted on clusters.
     pub(in crate::service) fn applied_snapshot(&self) -> Option<&SnapshotReference> {
         self.applied.as_ref().map(|applied| &applied.snapshot)
+    }
+
+    /// The newest snapshot that is, or was, wanted on clusters.
+    pub(in crate::service) fn latest(&self) -> Option<&SnapshotReference> {
+        self.newest().or(self.ended.as_ref().map(|ended| &ended.snapshot))
+    }
+
+    /// What is on clusters no more when all of it is wanted off them.
+    pub(in crate::service) fn ended(&self) -> Option<Ended> {
+        let newest = self.newest().map(|newest| Ended { snapshot: newest.clone(), revoked: BTreeMap::new() });
+        newest.or_else(|| self.ended.clone())
+    }
+
+    /// Notes that a user was revoked since all was wanted off clusters; false when something is wanted there.
+    pub(in crate::service) fn note_revoked(&mut self, user: &UserName, change: &Change) -> bool {
+        if self.newest().is_some() {
+            return false;
+        }
+        self.ended.as_mut().is_some_and(|ended| {
+            ended.revoked.insert(user.clone(), change.clone());
+            true
+        })
     }
 
     /// Lets a snapshot be applied; the one that was to be until now may have been handed over.
@@ -173,9 +209,10 @@ impl Root {
         true
     }
 
-    /// All snapshots that are, or may be, on clusters.
+    /// All snapshots that are, or may be, on clusters, and the last that was.
     pub(in crate::service) fn used_snapshots(&self) -> impl Iterator<Item = &SnapshotReference> {
-        self.applying.iter().chain(&self.replaced).chain(self.applied_snapshot())
+        let ended = self.ended.as_ref().map(|ended| &ended.snapshot);
+        self.applying.iter().chain(&self.replaced).chain(self.applied_snapshot()).chain(ended)
     }
 
     /// Lists of parts that are in use.

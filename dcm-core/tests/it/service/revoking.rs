@@ -1,11 +1,12 @@
 //! Revoking users.
 
+use dcm_core::app_context::Generation;
 use dcm_core::logical_cloud::Epoch;
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::key_source::KeySource as _;
 use dcm_core::port::synchronizer::{Error as Failure, STOP_LIMIT};
 use dcm_core::service::{BoundName, Error, OtherBindings, Revoked};
-use dcm_core::status::LaneStatus;
+use dcm_core::status::{Intent, LaneStatus};
 use serde_json::{Value, json};
 
 use crate::service::support::{World, cluster, draft, name, permission};
@@ -202,4 +203,100 @@ async fn a_revocation_that_was_cut_off_is_not_told_as_done() {
     world.engine.finish();
     assert!(!bound(&world).contains(&format!("{ANN}:1")));
     assert!(is_done().await);
+}
+
+#[tokio::test]
+async fn a_user_of_a_terminated_cloud_is_revoked_and_gets_another_identity_with_the_next_apply() {
+    for ends_first in [false, true] {
+        let world = World::new(true).await;
+        world.instantiated().await;
+        world.terminate("shop").await.unwrap();
+        if ends_first {
+            world.engine.finish();
+        }
+        let revoked = revoke(&world, "ann").await.unwrap();
+        assert_eq!((revoked.epoch, revoked.earlier.len()), (Epoch(2), 2));
+        assert_eq!(revoked.earlier[0], BoundName::User { name: format!("{ANN}:1") });
+        assert_eq!(revoked.clusters, [cluster("one"), cluster("two")].into());
+        assert_eq!(revoke(&world, "ann").await.unwrap(), revoked, "the same again");
+        let (told, _) = world.clouds.revocation(&world.project, &name("shop"), &name("ann")).await.unwrap();
+        assert_eq!(told, revoked);
+        world.engine.finish();
+        world.apply("shop").await.unwrap();
+        assert_eq!(bound(&world), ["bot-e1", &format!("{ANN}:2")]);
+        assert_eq!(steps(&world), ["certificate/ann/2/1", "token/bot/1/2"]);
+    }
+}
+
+#[tokio::test]
+async fn a_user_is_revoked_by_what_was_applied_whatever_was_edited_since_the_termination() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    world.terminate("shop").await.unwrap();
+    world.engine.finish();
+    let mut without = draft();
+    without["spec"]["users"].as_array_mut().unwrap().remove(0);
+    world.put(without).await.unwrap();
+    let revoked = revoke(&world, "ann").await.unwrap();
+    assert_eq!(revoked.earlier[0], BoundName::User { name: format!("{ANN}:1") });
+    world.put(draft()).await.unwrap();
+    world.apply("shop").await.unwrap();
+    assert!(!bound(&world).contains(&format!("{ANN}:1")));
+    assert_eq!(world.paths(&["snapshots"]).await.len(), 1, "what ended is not kept any longer");
+}
+
+#[tokio::test]
+async fn a_paused_termination_goes_on_with_a_revocation_and_one_that_was_cut_off_is_handed_over() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    world.engine.finish();
+    world.engine.fail_next(Failure::Contended { id: name("any") });
+    world.terminate("shop").await.unwrap_err();
+    assert_eq!(world.engine.only().intent, Intent::Present);
+    revoke(&world, "ann").await.unwrap();
+    assert_eq!(world.engine.only().intent, Intent::Absent);
+    world.clouds.stop(&world.caller, &world.project, &name("shop"), STOP_LIMIT).await.unwrap();
+    revoke(&world, "bot").await.unwrap();
+    assert!(!world.engine.only().paused);
+}
+
+/// How far two calls are shifted against each other: more than either has steps.
+const SHIFTS: usize = 60;
+
+#[tokio::test]
+async fn an_apply_at_the_same_moment_gives_nothing_back_to_a_user_of_a_terminated_cloud_who_was_revoked() {
+    async fn later(times: usize) {
+        for _ in 0..times {
+            tokio::task::yield_now().await;
+        }
+    }
+    let (mut before, mut after) = (0, 0);
+    for atomic_batches in [true, false] {
+        for shift in 0..2 * SHIFTS {
+            let world = World::new(atomic_batches).await;
+            world.instantiated().await;
+            world.terminate("shop").await.unwrap();
+            world.engine.finish();
+            let applying = async {
+                later(shift.saturating_sub(SHIFTS)).await;
+                world.apply("shop").await
+            };
+            let revoking = async {
+                later(SHIFTS.saturating_sub(shift)).await;
+                revoke(&world, "ann").await
+            };
+            let (applied, revoked) = tokio::join!(applying, revoking);
+            let revoked = revoked.unwrap();
+            if applied.is_err_and(|error| !error.is_retryable()) {
+                panic!("the apply failed otherwise than by the revocation");
+            }
+            world.apply("shop").await.unwrap();
+            assert!(!bound(&world).contains(&format!("{ANN}:1")), "shift {shift}");
+            let epoch = revoked.epoch.0;
+            assert!(bound(&world).contains(&format!("{ANN}:{epoch}")), "shift {shift}");
+            let is_of_ended = revoked.generation == Generation(2);
+            (before, after) = (before + usize::from(is_of_ended), after + usize::from(!is_of_ended));
+        }
+    }
+    assert!(before > 0 && after > 0, "the revocation came before and after the apply: {before}, {after}");
 }

@@ -68,6 +68,13 @@ impl Attacker {
         self.kubectl(&[&arguments[..], object].concat(), &Value::Null).done();
     }
 
+    /// Puts a finalizer on an object, so that it can't go, or takes it off.
+    #[track_caller]
+    pub(crate) fn hold(&self, object: &[&str], is_held: bool) {
+        let finalizers = if is_held { json!(["example.org/hold"]) } else { Value::Null };
+        self.patch(object, &json!({"metadata": {"finalizers": finalizers}}));
+    }
+
     /// Makes an object.
     #[track_caller]
     pub(crate) fn create(&self, object: &Value) {

@@ -4,10 +4,9 @@ use dcm_testenv::{Cluster, Environment};
 use serde_json::{Value, json};
 
 use crate::attacks::attacker::Attacker;
-use crate::attacks::signers::may_user_get_pods;
-use crate::attacks::victims::{OWNER, RBAC, ROLE, cloud};
+use crate::attacks::victims::{OWNER, RBAC, ROLE, Victim, cloud};
 use crate::common::confined::Confined;
-use crate::common::installation::{Installation, kubectl, registered, timeout, until};
+use crate::common::installation::{Installation, kubectl, registered, timeout};
 use crate::common::leftovers::namespaces;
 use dcm_core::port::cluster::{LABEL_CONTEXT, LABEL_OWNER};
 
@@ -40,36 +39,6 @@ fn replace(attacker: &Attacker, cloud: &str, keeps_marks: bool) {
     }
     attacker.kubectl(&[&["delete"][..], &place].concat(), &Value::Null).done();
     attacker.create(&copy);
-}
-
-/// A user of a cloud, with its credential and the rights that it gives.
-struct Victim<'a> {
-    environment: &'a Environment,
-    installation: &'a Installation<'a>,
-    user: &'a str,
-    kubeconfig: String,
-}
-
-impl<'a> Victim<'a> {
-    async fn new(
-        environment: &'a Environment,
-        installation: &'a Installation<'a>,
-        cloud: &str,
-        user: &'a str,
-    ) -> Self {
-        let kubeconfig = installation.person.run(["kubeconfig", cloud, "--user", user]).done();
-        let victim = Self { environment, installation, user, kubeconfig };
-        until("the rights of the user", async || victim.has_rights().then_some(())).await;
-        victim
-    }
-
-    fn has_rights(&self) -> bool {
-        may_user_get_pods(self.environment, self.installation, self.user, &self.kubeconfig)
-    }
-
-    async fn loses_them(&self) {
-        until("the end of the rights", async || (!self.has_rights()).then_some(())).await;
-    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -119,12 +88,6 @@ async fn attack_d_a_binding_that_was_made_again_ends_with_a_termination_that_kee
     kubectl(cluster, &["delete", "namespace", CLOUD, "--wait=false"]);
 }
 
-/// A finalizer on an object of a cloud, or none.
-fn hold(attacker: &Attacker, object: &[&str], is_held: bool) {
-    let finalizers = if is_held { json!(["example.org/hold"]) } else { Value::Null };
-    attacker.patch(object, &json!({"metadata": {"finalizers": finalizers}}));
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn attack_e_a_held_binding_loses_a_revoked_certificate_user() {
     const CLOUD: &str = "attack-e-revoked";
@@ -133,10 +96,10 @@ async fn attack_e_a_held_binding_loses_a_revoked_certificate_user() {
     let attacker = meddler(&environment, "attack-e-revoked-user", &["get", "patch"]);
     installation.apply(&cloud(&installation, CLOUD, 10, &[])).done();
     let victim = Victim::new(&environment, &installation, CLOUD, "ann").await;
-    hold(&attacker, &["rolebinding", BINDING, "-n", CLOUD], true);
+    attacker.hold(&["rolebinding", BINDING, "-n", CLOUD], true);
     installation.person.run(["user", "revoke", CLOUD, "ann", "--timeout", &timeout()]).done();
     victim.loses_them().await;
-    hold(&attacker, &["rolebinding", BINDING, "-n", CLOUD], false);
+    attacker.hold(&["rolebinding", BINDING, "-n", CLOUD], false);
     installation.terminate(CLOUD).done();
 }
 
@@ -152,12 +115,12 @@ async fn attack_e_a_held_binding_that_is_removed_gives_no_rights_any_more_with_a
     installation.apply(&document).done();
     let victim = Victim::new(&environment, &installation, CLOUD, "ci").await;
     let binding = ["rolebinding", BINDING, "-n", CLOUD];
-    hold(&attacker, &binding, true);
+    attacker.hold(&binding, true);
     installation.person.run(["terminate", CLOUD, "--no-wait"]).done();
     victim.loses_them().await;
     let bound = bound(cluster, CLOUD);
     assert!(!bound.contains("ci-e1") && !bound.contains(":ann:"), "{bound}");
-    hold(&attacker, &binding, false);
+    attacker.hold(&binding, false);
     installation.terminate(CLOUD).done();
     assert_eq!(namespaces(cluster, CLOUD), "");
     worker.stop();
@@ -177,10 +140,10 @@ async fn attack_e_the_token_of_a_held_account_has_no_rights_after_a_revocation_w
     let victim = Victim::new(&environment, &installation, CLOUD, "ci").await;
     let listed = kubectl(cluster, &["get", "serviceaccounts", "-n", CLOUD, "-o", "name"]);
     let account = listed.lines().find(|name| name.contains("/ci-")).unwrap();
-    hold(&attacker, &["-n", CLOUD, account], true);
+    attacker.hold(&["-n", CLOUD, account], true);
     installation.person.run(["user", "revoke", CLOUD, "ci", "--no-wait"]).done();
     victim.loses_them().await;
-    hold(&attacker, &["-n", CLOUD, account], false);
+    attacker.hold(&["-n", CLOUD, account], false);
     installation.terminate(CLOUD).done();
     worker.stop();
 }

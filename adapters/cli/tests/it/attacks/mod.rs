@@ -10,6 +10,7 @@ mod copies;
 mod copycat;
 mod drift;
 mod generations;
+mod held;
 mod marks;
 mod next_account;
 mod ownership;

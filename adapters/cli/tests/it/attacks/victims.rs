@@ -59,6 +59,36 @@ pub(super) fn marks_of(object: &Value) -> Value {
     json!({"metadata": {"labels": ours("labels"), "annotations": ours("annotations")}})
 }
 
+/// A user of a cloud, with its credential and the rights that it gives.
+pub(super) struct Victim<'a> {
+    environment: &'a Environment,
+    installation: &'a Installation<'a>,
+    user: &'a str,
+    kubeconfig: String,
+}
+
+impl<'a> Victim<'a> {
+    pub(super) async fn new(
+        environment: &'a Environment,
+        installation: &'a Installation<'a>,
+        cloud: &str,
+        user: &'a str,
+    ) -> Self {
+        let kubeconfig = installation.person.run(["kubeconfig", cloud, "--user", user]).done();
+        let victim = Self { environment, installation, user, kubeconfig };
+        until("the rights of the user", async || victim.has_rights().then_some(())).await;
+        victim
+    }
+
+    pub(super) fn has_rights(&self) -> bool {
+        may_user_get_pods(self.environment, self.installation, self.user, &self.kubeconfig)
+    }
+
+    pub(super) async fn loses_them(&self) {
+        until("the end of the rights", async || (!self.has_rights()).then_some(())).await;
+    }
+}
+
 /// Revokes a user of a cloud: the credential that it has loses its rights.
 pub(super) async fn loses_rights(
     environment: &Environment,

@@ -297,6 +297,12 @@ async fn revoking_users() {
 }
 
 #[tokio::test]
+async fn revoking_users_of_a_cloud_that_is_terminated() {
+    let steps = &[Terminate(CAREFULLY), Revoke("ann"), Stop, Revoke("bot"), Finish, Apply, Finish];
+    holds(Fake, &Workflow { before: STANDING, steps, numbers: Numbers::Later }).await;
+}
+
+#[tokio::test]
 async fn revoking_a_user_who_keeps_the_key() {
     let steps = &[
         BringRequest("ann"),
