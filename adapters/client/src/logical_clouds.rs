@@ -286,7 +286,8 @@ impl<'a> LogicalClouds<'a> {
         self.doing(project, cloud, &format!("/renew{}", query(user))).json().await
     }
 
-    /// Takes away every right of what was issued to a user, and gives new credentials of another identity.
+    /// Takes away every right of what was issued to a user, and gives new credentials of another identity: of a terminated logical
+    /// cloud, with the next apply.
     ///
     /// # Errors
     /// `not-found`, `wrong-state`; those of the server and the connection.

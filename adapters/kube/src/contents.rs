@@ -185,8 +185,10 @@ fn count(found: Vec<Found>, place: &Place<'_>) -> Contents {
         .collect();
     let mut sample: Vec<ObjectKey> = counted.values().cloned().collect();
     sample.sort();
+    let bindings = sample.iter().filter(|key| key.is_binding()).map(|key| key.name.clone());
+    let bindings = bindings.take(CONTENTS_SAMPLE_MAX).collect();
     sample.truncate(CONTENTS_SAMPLE_MAX);
-    Contents { count: counted.len(), sample }
+    Contents { count: counted.len(), sample, bindings }
 }
 
 impl Found {

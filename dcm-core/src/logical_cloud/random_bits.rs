@@ -79,7 +79,7 @@ random_bits! {
 
 random_bits! {
     /// What the names of a logical cloud's ServiceAccounts are made with. It is drawn when the logical cloud is made, and is on no
-    /// cluster: whoever knows the name of a user's account can't tell the name of the next one, and make that beforehand.
+    /// cluster: the name of a user's account does not tell the name of the next one, which could be made beforehand.
     AccountSeed
 }
 

@@ -128,8 +128,8 @@ fn difference(work: &Work) -> Option<&'static str> {
     }
 }
 
-/// A change that only takes away would leave no sign on the cluster that it happened. So it is written on the namespace
-/// before, or on another object that stays.
+/// A change that only takes away would leave no sign on the cluster that it happened, and one that deletes a binding none before that.
+/// So it is written on the namespace before, or on another object that stays.
 pub(super) fn sign(
     rules: &Rules<'_>,
     desired: &[app_context::Step],
@@ -141,7 +141,9 @@ pub(super) fn sign(
     let takes_away =
         |step: &Step| matches!(step.wave, Wave::Remove(_)) && step.work.is_write() && !is_request(&step.kind);
     let writes = |step: &Step| matches!(step.work, Work::Create { .. } | Work::Update { .. });
-    if !steps.iter().any(takes_away) || steps.iter().any(writes) {
+    // A binding may be deleted before anything else is written.
+    let deletes_binding = |step: &Step| takes_away(step) && step.key.is_binding();
+    if !steps.iter().any(takes_away) || (steps.iter().any(writes) && !steps.iter().any(deletes_binding)) {
         return None;
     }
     let is_signed =

@@ -20,7 +20,7 @@ use crate::app_context::{Action, Bundle, Drift, Existing, Generation, Request, S
 use crate::fields::HeldField;
 use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use crate::name::{ContextId, OwnerId};
-use crate::port::cluster::{Origin, Precondition};
+use crate::port::cluster::{Contents, Origin, Precondition};
 use crate::port::synchronizer::{Disposal, Removal};
 use crate::status::Cause;
 
@@ -62,7 +62,8 @@ pub struct Rules<'a> {
 pub type Records = BTreeMap<ObjectKey, Recorded>;
 
 /// When a step runs. Waves run in this order: first what is desired, by rising stage, then what is not, by falling
-/// stage, so that what replaces an object is there before the old one goes; and last what nobody waits for.
+/// stage, so that what replaces an object is there before the old one goes; and last what nobody waits for. Changes and deletions of
+/// bindings may come earlier: [`Plan::runnable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wave {
     /// Brings a stage's objects and requests about.
@@ -90,9 +91,10 @@ pub struct Step {
 }
 
 impl Step {
-    /// True for what takes a right away: the deletion of a binding, or of its subjects.
-    fn withdraws_right(&self) -> bool {
-        (matches!(self.work, Work::Delete { .. }) && self.key.is_binding()) || self.why == Why::StillBinds
+    /// True for what takes a right away, or may do so: the deletion of a binding, and the change of one that is ours.
+    #[must_use]
+    pub fn withdraws_right(&self) -> bool {
+        self.key.is_binding() && (matches!(self.work, Work::Delete { .. }) || self.work.is_update())
     }
 
     /// True for what ends tokens: the deletion of their ServiceAccount.
@@ -100,8 +102,8 @@ impl Step {
         matches!(self.work, Work::Delete { .. }) && self.key.is_account()
     }
 
-    /// True for what is there before rights are taken away, unless it is held up: a binding that takes the place of another one,
-    /// and the word of the change.
+    /// True for what is done before rights are taken away, unless it is refused: making a binding, which may take the place of another
+    /// one, and what signs the change.
     fn goes_before_withdrawals(&self) -> bool {
         (matches!(self.work, Work::Create { .. }) && self.key.is_binding()) || self.why == Why::TakesAway
     }
@@ -146,8 +148,8 @@ pub enum Work {
         observed: Precondition,
         /// Where the object comes from: what only we said of an adopted one goes.
         origin: Origin,
-        /// How many objects of others it holds, when that is why it is kept.
-        contents: Option<usize>,
+        /// The objects of others that it holds, when they are why it is kept.
+        contents: Option<Contents>,
     },
     /// Nothing on the cluster: the record is out of date and is dropped.
     Forget,
@@ -317,6 +319,8 @@ pub struct Plan {
     drift: Vec<Cause>,
     ahead: Option<Generation>,
     closed: BTreeSet<Arc<str>>,
+    /// The bindings whose steps run beside the first wave.
+    beside: BTreeSet<ObjectKey>,
     /// Nothing of the first wave can be done but to wait, or to try once more what failed.
     is_held_up: bool,
 }
@@ -350,23 +354,24 @@ impl Plan {
 
     /// The steps that may run now, together.
     ///
-    /// That is the first wave, and what takes rights away, once the bindings that are missing are there. Where nothing of the first wave
-    /// can be done but to wait for the cluster or for somebody, and for requests, or to try once more what failed, more may: reads,
-    /// updates of what is there already, the first wave of removals, and all that takes rights away or ends tokens, so that no silent
-    /// signer, foreign object, finalizer or refusal keeps rights alive that were taken away; and what a signer issued is
-    /// stored, before Kubernetes clears it away.
+    /// That is the first wave, and beside it changes and deletions of bindings that are there, once those that are missing are made.
+    /// A client that changes another object again and again, so that each write of that meets another state, does not hold up what
+    /// takes rights away.
     ///
-    /// Whoever changes an object again and again, so that each write of it meets another state, holds up no rights that are taken
-    /// away: that is why these don't wait for the first wave to end.
+    /// Where nothing of the first wave can be done but to wait for the cluster or for somebody, and for requests, or to try once
+    /// more what failed, more may: reads, updates of what is there already, the first wave of removals, and all that takes
+    /// rights away or ends tokens, so that no silent signer, foreign object, finalizer or refusal keeps rights alive that were
+    /// taken away; and what a signer issued is stored, before Kubernetes clears it away.
     pub fn runnable(&self) -> impl Iterator<Item = &Step> {
         let first = self.steps.first().map(|step| step.wave);
         let removal = self.steps.iter().map(|step| step.wave).find(|wave| matches!(wave, Wave::Remove(_)));
-        let withdraws = self.is_held_up || !self.steps.iter().any(Step::goes_before_withdrawals);
         self.steps.iter().filter(move |step| {
+            let takes_away = Some(step.wave) == removal || step.withdraws_right() || step.ends_tokens();
             let is_update = step.work.is_update() || step.work.collects();
-            let takes_away = Some(step.wave) == removal || step.ends_tokens();
             let passes = step.work == Work::Look || is_update || takes_away;
-            Some(step.wave) == first || (withdraws && step.withdraws_right()) || (self.is_held_up && passes)
+            Some(step.wave) == first
+                || (self.is_held_up && passes)
+                || (step.withdraws_right() && self.beside.contains(&step.key))
         })
     }
 
@@ -428,8 +433,19 @@ pub fn plan(rules: &Rules<'_>, desired: Option<&Bundle>, recorded: &Records, vie
     let first = steps.first().map(|step| step.wave);
     let mut front = steps.iter().take_while(|step| Some(step.wave) == first);
     plan.is_held_up = front.all(|step| step.work.waits() || view.has_failed(step));
+    plan.beside = beside(&steps, view);
     plan.steps = steps;
     plan
+}
+
+/// The bindings whose steps run beside the first wave. What was refused is tried again in its turn: each try shuts the lane for a
+/// while.
+fn beside(steps: &[Step], view: &dyn View) -> BTreeSet<ObjectKey> {
+    if steps.iter().any(|step| step.goes_before_withdrawals() && !view.has_failed(step)) {
+        return BTreeSet::new();
+    }
+    let withdrawals = steps.iter().filter(|step| step.withdraws_right() && !view.has_failed(step));
+    withdrawals.map(|step| step.key.clone()).collect()
 }
 
 /// Desired namespaces that are somebody else's.

@@ -253,7 +253,7 @@ pub(super) fn remove(rules: &Rules<'_>, key: &ObjectKey, record: &Recorded, view
         match view.contents(&key.name) {
             None => return make(Work::Count, Why::NotDesired),
             Some(contents) if contents.count > 0 => {
-                let (origin, contents) = (record.origin, Some(contents.count));
+                let (origin, contents) = (record.origin, Some(contents.clone()));
                 return make(Work::Release { observed, origin, contents }, Why::HoldsContents);
             }
             Some(_) => {}

@@ -247,10 +247,11 @@ fn a_namespace_with_contents_is_counted_and_then_released() {
     let mut known = Known::default();
     with(&mut known, &namespace, sighting("u", Some(namespace.hash())));
     assert_eq!(decide(None, &records, &known), [(Work::Count, Why::NotDesired)]);
-    known.contents = Some(Contents { count: 2, sample: Vec::new() });
+    let contents = Contents { count: 2, bindings: vec!["theirs".into()], ..Contents::default() };
+    known.contents = Some(contents.clone());
     assert!(matches!(
         decide(None, &records, &known)[0],
-        (Work::Release { contents: Some(2), .. }, Why::HoldsContents)
+        (Work::Release { contents: Some(ref held), .. }, Why::HoldsContents) if *held == contents
     ));
     known.contents = Some(Contents::default());
     assert!(matches!(decide(None, &records, &known)[0], (Work::Delete { .. }, Why::NotDesired)));

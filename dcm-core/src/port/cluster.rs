@@ -292,9 +292,11 @@ pub struct Contents {
     pub count: usize,
     /// Some of them, at most [`CONTENTS_SAMPLE_MAX`].
     pub sample: Vec<ObjectKey>,
+    /// The names of the RoleBindings among them, at most [`CONTENTS_SAMPLE_MAX`]: these give rights in the namespace.
+    pub bindings: Vec<Arc<str>>,
 }
 
-/// Most objects named in [`Contents::sample`].
+/// Most objects named in [`Contents::sample`], and most names in [`Contents::bindings`].
 pub const CONTENTS_SAMPLE_MAX: usize = 10;
 
 /// A token that a cluster issued.

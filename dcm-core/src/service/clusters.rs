@@ -594,7 +594,7 @@ fn refers(loaded: &Loaded, newest: Option<&Frozen>, id: &ClusterId) -> Result<bo
     if newest.is_some_and(|newest| has(&newest.cloud)) {
         return Ok(true);
     }
-    for contents in loaded.root.used_contents() {
+    for contents in loaded.root.wanted_contents() {
         if has(&loaded.parts.cloud(contents)?) {
             return Ok(true);
         }

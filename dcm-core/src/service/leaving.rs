@@ -104,8 +104,11 @@ impl LogicalClouds {
             _ => return Ok(SeenOff::Settled),
         };
         if !self.may_be_deleted(place, &root).await? {
-            self.remove_again(place, &root).await?;
-            return Ok(SeenOff::NotYet);
+            return match self.remove_again(place, &root).await {
+                // Applied meanwhile: it stays.
+                Err(error) if !error.is_lost_race() => Err(error),
+                _ => Ok(SeenOff::NotYet),
+            };
         }
         let caller = Caller::new(&wanted.by).because(&wanted.why).with_request_id(&wanted.request_id);
         let deleting = async {
@@ -134,7 +137,8 @@ impl LogicalClouds {
         clear(&*self.documents, place, version, self.clock.now()).await
     }
 
-    /// Whoever wanted it taken off may have died before the synchronizer was told.
+    /// Has a cloud taken off its clusters that is wanted on none: the process that was to do so may have died before it told the
+    /// synchronizer. If the cloud was applied meanwhile, that is handed over again, and the race is lost.
     pub(super) async fn remove_again(&self, place: &Place, root: &Root) -> Result<(), Error> {
         let id = place.context_id();
         let status = self.synchronizer.status(&id).await.map_err(Error::Synchronizer)?;
@@ -142,6 +146,12 @@ impl LogicalClouds {
             return Ok(());
         }
         self.synchronizer.remove(&id, root.removal).await.map_err(Error::Synchronizer)?;
+        if let Some((root, _)) = self.found(place).await?
+            && let Some(newest) = root.newest()
+        {
+            self.finish_applying(place, &root, newest).await?;
+            return Err(Error::lost_race(place.root()));
+        }
         self.synchronizer.resume(&id).await.map_err(Error::Synchronizer)
     }
 

@@ -208,7 +208,7 @@ impl LogicalClouds {
         Ok(Some(Standing { loaded, frozen, stored }))
     }
 
-    /// The same of a cloud that must have such a snapshot, with this user.
+    /// A cloud with one of its snapshots, as [`Self::standing`] gives it; there must be one, with this user.
     pub(super) async fn must_stand(
         &self,
         project: &ProjectName,

@@ -91,13 +91,13 @@ impl LogicalClouds {
         let standing = self.must_stand(project, cloud, user, Root::latest).await?;
         let id = standing.loaded.place.context_id();
         let context = self.synchronizer.status(&id).await.map_err(Error::Synchronizer)?;
+        if standing.loaded.root.newest().is_none() {
+            return Ok((Revoked::of_ended(&standing, user, context.as_ref())?, context));
+        }
         let held = context.as_ref().map(|context| context.generation).unwrap_or_default();
         // What is being applied, or was cut off, may not be handed over yet: no cluster can have brought it about.
         let generation = if standing.loaded.root.applying.is_some() { held.next() } else { held };
-        let epoch = match standing.loaded.root.newest() {
-            Some(_) => standing.frozen.snapshot.credentials.get(user).map(|id| id.epoch),
-            None => standing.next_epoch(user),
-        };
+        let epoch = standing.frozen.snapshot.credentials.get(user).map(|id| id.epoch);
         Ok((Revoked::of(&standing, user, epoch, generation)?, context))
     }
 }

@@ -18,7 +18,7 @@ use crate::port::cluster::{Call, Cluster, Error as ClusterError, Object};
 use crate::port::listing::list_all;
 use crate::port::proof::{ClusterProofKey, ProofKey};
 use crate::render::naming;
-use crate::status::{Cause, LaneStatus, ObjectState, ObjectStatus};
+use crate::status::{Cause, ContextStatus, Intent, LaneStatus, ObjectState, ObjectStatus};
 
 use super::audited::about_users;
 use super::caller::{Caller, Change};
@@ -121,6 +121,8 @@ impl Revoked {
         let epoch = epoch.ok_or_else(not_applied)?;
         let document = frozen.cloud.user(user).ok_or_else(not_applied)?;
         let earlier = earlier(loaded, document, &namespace, epoch);
+        // What the next apply brings: the documents as they are, where nothing is applied.
+        let edited = loaded.cloud.user(user).filter(|_| loaded.root.newest().is_none());
         let clusters = frozen.cloud.references().iter().map(|reference| reference.cluster.clone());
         let named = frozen.cloud.permissions().iter().filter_map(|permission| match &permission.scope {
             Scope::Namespace(named) => Some(named.clone()),
@@ -133,8 +135,27 @@ impl Revoked {
             generation,
             namespaces: named.chain([namespace]).collect(),
             clusters: clusters.collect(),
-            needs_request: !is_renewable(document),
+            needs_request: !is_renewable(edited.unwrap_or(document)),
         })
+    }
+
+    /// The same of a cloud that is wanted on no cluster, and of the app context that takes it off them.
+    pub(super) fn of_ended(
+        standing: &Standing,
+        user: &UserName,
+        context: Option<&ContextStatus>,
+    ) -> Result<Self, Error> {
+        let generation = match context {
+            None => Generation::default(),
+            // The removal is not handed over: no cluster can have brought it about.
+            Some(context) if context.intent == Intent::Present => context.generation.next(),
+            Some(context) => context.generation,
+        };
+        let mut revoked = Self::of(standing, user, standing.next_epoch(user), generation)?;
+        if context.is_none() {
+            revoked.clusters.clear();
+        }
+        Ok(revoked)
     }
 
     /// True when a cluster has taken the rights away. A binding that somebody else has changed, and that is left so, may
@@ -301,7 +322,11 @@ impl LogicalClouds {
             return self.revoke_ended(&standing, user, &change).await;
         }
         let users = BTreeSet::from([user.clone()]);
-        let (snapshot, generation) = self.apply_raised(&standing, &users, Raise::Epoch, &change).await?;
+        let raised = self.apply_raised(&standing, &users, Raise::Epoch, &change).await;
+        let (snapshot, generation) = raised.map_err(|error| match error {
+            Error::TerminatedMeanwhile { .. } => Error::lost_race(standing.loaded.place.root()),
+            other => other,
+        })?;
         let id = standing.loaded.place.context_id();
         self.synchronizer.resume(&id).await.map_err(Error::Synchronizer)?;
         let epoch = snapshot.credentials.get(user).map(|id| id.epoch);
@@ -316,20 +341,15 @@ impl LogicalClouds {
         user: &UserName,
         change: &Change,
     ) -> Result<Revoked, Error> {
-        let Standing { loaded: Loaded { place, root, .. }, stored, .. } = standing;
-        let epoch = standing.next_epoch(user);
+        let Standing { loaded: Loaded { place, .. }, stored, .. } = standing;
         let current = stored.get(user).filter(|current| current.document.material != Material::Retired);
         if let Some(current) = current {
             let retired = credentials::retired(&current.document, change);
             let write = credentials::write(place, Some(current), &retired)?;
             writing::write_in_order(&*self.documents, vec![write], |_| false).await?;
         }
-        let is_noted = root.ended.as_ref().is_some_and(|ended| ended.revoked.contains_key(user));
-        let mut root = (**root).clone();
-        if current.is_some() || !is_noted {
-            // Whoever applies it now, and has read the credential before, can't commit that any more.
-            root = self.change_root(place, |root| root.note_revoked(user, change)).await?;
-        }
+        // An apply that has read the credential before can't commit after this.
+        let root = self.change_root(place, Root::count_revocation).await?;
         if root.newest().is_some() {
             return Err(Error::lost_race(place.root()));
         }
@@ -339,8 +359,7 @@ impl LogicalClouds {
         if context.as_ref().is_some_and(|context| context.paused) {
             self.synchronizer.resume(&id).await.map_err(Error::Synchronizer)?;
         }
-        let generation = context.map(|context| context.generation).unwrap_or_default();
-        Revoked::of(standing, user, epoch, generation)
+        Revoked::of_ended(standing, user, context.as_ref())
     }
 }
 

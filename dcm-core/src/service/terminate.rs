@@ -69,7 +69,7 @@ impl LogicalClouds {
                 applying: None,
                 replaced: Vec::new(),
                 applied: None,
-                ended: root.ended(),
+                ended: root.end(),
                 stopped: None,
                 terminated: root.terminated.clone().or(Some(change.clone())),
                 leaving: root.leaving.clone().or(leaving.map(|_| change.clone())),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dcm_core::app_context::Stage;
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::port::cluster::Origin;
+use dcm_core::port::cluster::{CONTENTS_SAMPLE_MAX, Origin};
 use dcm_core::port::store::{Change, Prefix};
 use dcm_core::port::synchronizer::{Error, StatusStream, Synchronizer as _};
 use dcm_core::status::{
@@ -17,7 +17,7 @@ use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 
 use super::Contexts;
-use crate::record::{ActionRecord, Lane, Root, StepRecord, path};
+use crate::record::{ActionRecord, Kept, Lane, Root, StepRecord, path};
 
 /// The status of a context of which no lane was looked at yet.
 pub(super) fn of_root(id: &ContextId, root: &Root) -> ContextStatus {
@@ -155,13 +155,15 @@ fn unrecorded(lane: &Lane) -> impl Iterator<Item = ObjectStatus> {
 
 fn kept(name: &Arc<str>, lane: &Lane) -> ObjectStatus {
     let key = ObjectKey::new("".into(), "Namespace".into(), None, name.clone());
-    let count = lane.kept.get(name).copied().unwrap_or(0);
-    let cause = Cause {
-        reason: Reason::HasContents,
-        message: format!("kept: it holds {count} objects of others").into(),
-        object: None,
-        next_try: None,
-    };
+    let Kept { objects, bindings } = lane.kept.get(name).cloned().unwrap_or_default();
+    let mut message = format!("kept: it holds {objects} objects of others");
+    if !bindings.is_empty() {
+        message.push_str(&format!("; these RoleBindings still give rights: {}", bindings.join(", ")));
+    }
+    if bindings.len() == CONTENTS_SAMPLE_MAX {
+        message.push_str(", and maybe more");
+    }
+    let cause = Cause { reason: Reason::HasContents, message: message.into(), object: None, next_try: None };
     ObjectStatus { key, state: ObjectState::Kept, cause: Some(cause) }
 }
 

@@ -1,5 +1,6 @@
 //! Promises about the cluster as a whole: who it is, what it lets us do, what lies in a namespace, tokens.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use dcm_core::app_context::TokenRequest;
@@ -89,8 +90,16 @@ pub async fn contents_leave_out_what_kubernetes_made_and_what_is_ours(subject: &
     let contents =
         must(subject.cluster.contents(&subject.call, &namespace, Some(&proofs())).await, "contents");
     assert_eq!((contents.count, contents.sample), (2, vec![key(&forged), key(&theirs)]));
+    assert_eq!(contents.bindings, [] as [Arc<str>; 0]);
     let unproved = must(subject.cluster.contents(&subject.call, &namespace, None).await, "contents");
     assert_eq!(unproved.count, 3, "without a key nothing is ours");
+    let binding = json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding",
+        "metadata": {"name": "bound", "namespace": namespace},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "any"}, "subjects": []});
+    must(subject.other.create(&binding).await, "a creation by somebody else");
+    let contents =
+        must(subject.cluster.contents(&subject.call, &namespace, Some(&proofs())).await, "contents");
+    assert_eq!((contents.count, contents.bindings), (3, vec!["bound".into()]));
     subject.clean_up("contents").await;
 }
 

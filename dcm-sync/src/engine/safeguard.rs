@@ -56,7 +56,7 @@ pub enum Safeguard {
     SharedEvenly,
     /// A cluster is worked on under one name alone.
     NamesCompared,
-    /// What is refused again and again holds up no withdrawal of rights.
+    /// What is refused, or changed by others, again and again holds up no withdrawal of rights.
     RightsWithdrawn,
 }
 

@@ -10,13 +10,14 @@ use std::sync::{Arc, LazyLock};
 use dcm_core::app_context::{Action, Bundle, Generation, Request, Stage};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
+use dcm_core::name::DNS_SUBDOMAIN_MAX;
 use dcm_core::plan::Recorded;
-use dcm_core::port::cluster::{Fence, Origin};
+use dcm_core::port::cluster::{CONTENTS_SAMPLE_MAX, Fence, Origin};
 use dcm_core::status::{Cause, LaneState, Reason};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{ActionRecord, Answer, Lane, StepRecord};
+use super::{ActionRecord, Answer, Kept, Lane, StepRecord};
 
 /// Longest UID of an object that is counted with, in bytes: Kubernetes gives UUIDs.
 const UID_BYTES_MAX: usize = 36;
@@ -30,9 +31,6 @@ const MESSAGE_CHARS_MAX: usize = 1024;
 
 /// What a stored message ends with that was longer.
 const CUT: &str = " …";
-
-/// Most digits of a number.
-const DIGITS_MAX: usize = 20;
 
 /// What a lane's record names: its size follows from it.
 #[derive(Default)]
@@ -108,8 +106,8 @@ impl<'a> Extent<'a> {
     /// Most bytes that the record has.
     pub(crate) fn bytes_max(&self) -> usize {
         let kinds: usize = self.kinds.iter().map(|kind| json_bytes(kind) + 1).sum();
-        // A namespace is named while it may be ours, and with a count where it was kept.
-        let namespaces = self.namespaces.iter().map(|name| 2 * (json_bytes(name) + 1) + 1 + DIGITS_MAX);
+        // A namespace is named while it may be ours, and with what it holds where it was kept.
+        let namespaces = self.namespaces.iter().map(|name| 2 * (json_bytes(name) + 1) + 1 + *KEPT_BYTES_MAX);
         let objects: usize = self.objects.values().sum();
         *BARE_BYTES_MAX
             + CAUSES_BYTES_MAX
@@ -223,7 +221,7 @@ static BARE_BYTES_MAX: LazyLock<usize> = LazyLock::new(|| {
         issued: vec![Answer { name: "".into(), account: None }],
         lapsed: vec!["".into()],
         dropping: vec!["".into()],
-        kept: [("".into(), usize::MAX)].into(),
+        kept: [("".into(), Kept::default())].into(),
         ahead: Some(Generation(number)),
         unanswered: Some(Generation(number)),
         withdrawn: Some(Generation(number)),
@@ -231,6 +229,14 @@ static BARE_BYTES_MAX: LazyLock<usize> = LazyLock::new(|| {
         ..Lane::untouched(moment)
     })
 });
+
+/// The longest that is recorded of a namespace that was kept.
+static KEPT: LazyLock<Kept> = LazyLock::new(|| Kept {
+    objects: usize::MAX,
+    bindings: vec!["b".repeat(DNS_SUBDOMAIN_MAX).into(); CONTENTS_SAMPLE_MAX],
+});
+
+static KEPT_BYTES_MAX: LazyLock<usize> = LazyLock::new(|| json_bytes(&*KEPT));
 
 /// The bytes of a value's JSON.
 fn json_bytes<T: Serialize + ?Sized>(value: &T) -> usize {
@@ -345,7 +351,7 @@ mod tests {
             causes: vec![cause(Reason::Denied, &"m".repeat(MESSAGE_CHARS_MAX)); 1000],
             objects: bundle.manifests().map(|m| (m.key().clone(), recorded(m))).collect(),
             issued: requests.collect(),
-            kept: [("team".into(), usize::MAX)].into(),
+            kept: [("team".into(), KEPT.clone())].into(),
             ahead: Some(Generation(number)),
             unanswered: Some(Generation(number)),
             withdrawn: Some(Generation(number)),

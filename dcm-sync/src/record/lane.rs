@@ -6,8 +6,9 @@ use std::sync::Arc;
 use dcm_core::app_context::{Generation, Stage};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::name::DNS_SUBDOMAIN_MAX;
 use dcm_core::plan::{Answered, Recorded, Records};
-use dcm_core::port::cluster::{Fence, Origin};
+use dcm_core::port::cluster::{CONTENTS_SAMPLE_MAX, Contents, Fence, Origin};
 use dcm_core::port::synchronizer::Issued;
 use dcm_core::status::{Cause, Intent, LaneState};
 use jiff::Timestamp;
@@ -65,9 +66,9 @@ pub(crate) struct Lane {
     /// kinds. Their results are deleted once this was stored in a state that drops them. Who finds that does it again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dropping: Vec<Arc<str>>,
-    /// Namespaces that were kept, with the number of objects of others in each.
+    /// Namespaces that were kept for what others have in them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub kept: BTreeMap<Arc<str>, usize>,
+    pub kept: BTreeMap<Arc<str>, Kept>,
     /// A generation that the cluster was found to hold, and the store did not know of: nothing is written until a person
     /// has said whose state is true.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,6 +83,36 @@ pub(crate) struct Lane {
     /// Answered requests may still be on the cluster: who finds this clears them away.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub untidy: bool,
+}
+
+/// What others have in a namespace that was kept.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(crate) struct Kept {
+    /// How many objects.
+    pub objects: usize,
+    /// The names of RoleBindings among them ([`Contents::bindings`](dcm_core::port::cluster::Contents::bindings)).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bindings: Vec<Arc<str>>,
+}
+
+impl Kept {
+    /// What was found there. The names are others': they are cut, and lose what JSON does not write as it is.
+    pub(crate) fn of(contents: &Contents) -> Self {
+        let written = |c: char| if c.is_control() || matches!(c, '"' | '\\') { '?' } else { c };
+        let told = |name: &Arc<str>| {
+            let mut told = String::new();
+            for c in name.chars().map(written) {
+                if told.len() + c.len_utf8() > DNS_SUBDOMAIN_MAX {
+                    break;
+                }
+                told.push(c);
+            }
+            told.into()
+        };
+        let bindings = contents.bindings.iter().take(CONTENTS_SAMPLE_MAX).map(told).collect();
+        Self { objects: contents.count, bindings }
+    }
 }
 
 impl Lane {
@@ -307,5 +338,16 @@ mod tests {
         let outcome = Outcome { schema: SCHEMA, name: "token/ci".into(), issued };
         assert!(serde_json::to_string(&outcome).unwrap().contains(r#"{"$secret":"hunter2"}"#));
         assert!(!format!("{outcome:?} {outcome:#?}").contains("hunter2"));
+    }
+
+    #[test]
+    fn names_of_others_are_cut_and_bounded_and_written_as_they_are() {
+        let long: Arc<str> = "\u{1}é\"\\".repeat(1000).into();
+        let bindings = vec![long; 2 * CONTENTS_SAMPLE_MAX];
+        let kept = Kept::of(&Contents { count: 20, sample: Vec::new(), bindings });
+        assert_eq!((kept.objects, kept.bindings.len()), (20, CONTENTS_SAMPLE_MAX));
+        let name = &kept.bindings[0];
+        assert!(name.starts_with("?é??") && name.len() <= DNS_SUBDOMAIN_MAX, "{name}");
+        assert_eq!(serde_json::to_string(name).unwrap().len(), name.len() + 2);
     }
 }

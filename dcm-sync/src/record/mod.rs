@@ -15,7 +15,7 @@ mod shard;
 
 pub(crate) use claim::{Claim, Claiming, Forgotten, IdentityClaim};
 pub(crate) use extent::Extent;
-pub(crate) use lane::{Answer, Lane, Outcome};
+pub(crate) use lane::{Answer, Kept, Lane, Outcome};
 #[cfg(feature = "sim")]
 pub(crate) use manifest::StoredManifest;
 pub(crate) use manifest::{manifest_document, manifest_of, read_manifest};

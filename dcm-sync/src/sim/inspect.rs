@@ -135,6 +135,9 @@ impl Server {
             if contents.sample.len() < CONTENTS_SAMPLE_MAX {
                 contents.sample.push(object.key.clone());
             }
+            if object.key.is_binding() && contents.bindings.len() < CONTENTS_SAMPLE_MAX {
+                contents.bindings.push(object.key.name.clone());
+            }
         }
         contents
     }

@@ -18,7 +18,7 @@ const ONCE: &str = "what is answered is not asked for again";
 
 /// Safeguards, each with a seed that finds its loss, and the rule that is violated.
 const FOUND: [(Safeguard, u64, &str); 26] = [
-    (Safeguard::UidProof, 6, "only what we made is deleted"),
+    (Safeguard::UidProof, 100, "only what we made is deleted"),
     (Safeguard::MarksProved, 1, "an unproved mark changes nothing"),
     (Safeguard::AdoptedStays, 1, "only what we made is deleted"),
     (Safeguard::ContentsCounted, 108, "what others put into a namespace is kept"),
@@ -28,7 +28,7 @@ const FOUND: [(Safeguard, u64, &str); 26] = [
     (Safeguard::StockTaken, 8, TRUE),
     (Safeguard::OwnerLookedUp, 242, "an older fence overwrites no newer one"),
     (Safeguard::Budget, 8, "the write budget is kept"),
-    (Safeguard::RequestsAwaited, 17, TRUE),
+    (Safeguard::RequestsAwaited, 244, TRUE),
     (Safeguard::TombstoneKept, 6, TRUE),
     (Safeguard::PauseKept, 27, "nothing begins once a stop has returned"),
     (Safeguard::SessionKept, 6089, "nothing begins once a stop has returned"),
@@ -39,7 +39,7 @@ const FOUND: [(Safeguard, u64, &str); 26] = [
     (Safeguard::DriftCorrected, 18, WANTED),
     (Safeguard::RequestCompared, 24, "nothing is approved that we did not ask for"),
     (Safeguard::AccountCompared, 345, TRUE),
-    (Safeguard::CredentialTried, 12, "no token counts as issued untried"),
+    (Safeguard::CredentialTried, 44, "no token counts as issued untried"),
     (Safeguard::CredentialsTriedAgain, 32, WANTED),
     (Safeguard::NamesCompared, 7, "no lane takes what another wants"),
     (Safeguard::RightsWithdrawn, 9, "a revocation takes effect whatever is written on objects"),

@@ -104,13 +104,60 @@ fn a_held_binding_that_was_adopted_keeps_its_subjects() {
 }
 
 #[test]
-fn a_removal_of_a_binding_waits_for_no_other_object() {
+fn changes_and_removals_of_bindings_wait_for_no_other_object() {
+    let (other, old, before) =
+        (manifest("ConfigMap", "c", "2"), manifest("ConfigMap", "c", "1"), binding(&["one", "two"]));
+    let mut known = Known::default();
+    with(&mut known, &old, sighting("c", Some(old.hash())));
+    with(&mut known, &before, sighting("u", Some(before.hash())));
+    let records = Records::from([(old.key().clone(), record(&old, Some("c"))), recorded(&before, 2)]);
+    for (now, is_change) in [(Some(binding(&["one"])), true), (None, false)] {
+        let wanted = now.iter().map(|now| (2, apply(now)));
+        let desired = bundle(wanted.chain([(1, apply(&other))]).collect());
+        let mut chosen = runnable(Some(&desired), &records, &known).into_iter();
+        assert!(matches!(chosen.next(), Some((Work::Update { .. }, _))));
+        let taken_away = chosen.next();
+        assert_eq!(matches!(taken_away, Some((Work::Update { .. }, _))), is_change, "{taken_away:?}");
+        assert_eq!(matches!(taken_away, Some((Work::Delete { .. }, _))), !is_change, "{taken_away:?}");
+        assert_eq!(chosen.next(), None);
+    }
+}
+
+#[test]
+fn a_refused_removal_of_a_binding_waits_for_its_turn() {
     let (other, before) = (manifest("ConfigMap", "c", "1"), binding(&["one"]));
     let mut known = Known::default();
     with(&mut known, &before, sighting("u", Some(before.hash())));
+    known.failed.insert(before.key().clone());
     let (desired, records) = (bundle(vec![(1, apply(&other))]), Records::from([recorded(&before, 2)]));
     let chosen = runnable(Some(&desired), &records, &known);
-    assert!(matches!(&chosen[..], [(Work::Create { .. }, _), (Work::Delete { .. }, _)]), "{chosen:?}");
+    assert!(matches!(&chosen[..], [(Work::Create { .. }, _)]), "{chosen:?}");
+    let chosen = runnable(None, &records, &known);
+    assert!(matches!(&chosen[..], [(Work::Delete { .. }, _)]), "{chosen:?}");
+}
+
+#[test]
+fn the_change_is_signed_before_a_binding_is_deleted_though_more_is_written() {
+    let (namespace, other, before) =
+        (manifest("Namespace", "n", "1"), manifest("ConfigMap", "c", "1"), binding(&["one"]));
+    let desired = bundle(vec![(0, apply(&namespace)), (1, apply(&other))]);
+    let records =
+        Records::from([recorded(&before, 2), (namespace.key().clone(), record(&namespace, Some("n")))]);
+    let mut known = Known::default();
+    with(&mut known, &before, sighting("u", Some(before.hash())));
+    with(&mut known, &namespace, sighting("n", Some(namespace.hash())));
+    let next = |known: &Known| {
+        let (owner, context) = (owner(), context());
+        let generation = Some(Generation(7));
+        let rules = Rules { generation, ..rules(&owner, &context) };
+        let plan = plan(&rules, Some(&desired), &records, known);
+        plan.runnable().map(|step| (step.key.name.to_string(), step.why)).collect::<Vec<_>>()
+    };
+    assert_eq!(next(&known), [("n".into(), Why::TakesAway)]);
+    let mut signed = sighting("n", Some(namespace.hash()));
+    signed.marks.as_mut().unwrap().generation = Generation(7);
+    with(&mut known, &namespace, signed);
+    assert_eq!(next(&known), [("c".into(), Why::Missing), ("b".into(), Why::NotDesired)]);
 }
 
 #[test]
@@ -119,9 +166,11 @@ fn a_removal_of_a_binding_waits_for_the_binding_in_its_place_unless_that_is_refu
     let mut body = before.body().clone();
     body["metadata"]["name"] = "in-its-place".into();
     let now = Manifest::new(body).unwrap();
+    let other = manifest("ConfigMap", "c", "1");
     let mut known = Known::default();
     with(&mut known, &before, sighting("u", Some(before.hash())));
-    let (desired, records) = (bundle(vec![(2, apply(&now))]), Records::from([recorded(&before, 2)]));
+    let desired = bundle(vec![(1, apply(&other)), (2, apply(&now))]);
+    let records = Records::from([recorded(&before, 2)]);
     let chosen = runnable(Some(&desired), &records, &known);
     assert!(matches!(&chosen[..], [(Work::Create { .. }, _)]), "{chosen:?}");
     known.failed.insert(now.key().clone());

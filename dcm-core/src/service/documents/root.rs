@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app_context::Generation;
 use crate::logical_cloud::{AccountSeed, Level, LogicalCloudUid, MetadataDraft};
-use crate::name::{Namespace, UserName};
+use crate::name::Namespace;
 use crate::port::synchronizer::Removal;
 use crate::service::caller::Change;
 use crate::service::history::Milestone;
@@ -115,9 +115,9 @@ pub(in crate::service) struct AppliedReference {
 pub(in crate::service) struct Ended {
     /// The newest snapshot that was, or may have been, on them.
     pub snapshot: SnapshotReference,
-    /// The users who were revoked since, and by whom.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub revoked: BTreeMap<UserName, Change>,
+    /// How often users were revoked since. An apply that has read a credential before can't commit after that.
+    #[serde(default)]
+    pub revocations: u64,
 }
 
 /// How many unfinished applies are remembered: the oldest are the least likely to be on clusters.
@@ -144,21 +144,21 @@ impl Root {
         self.newest().or(self.ended.as_ref().map(|ended| &ended.snapshot))
     }
 
-    /// What is on clusters no more when all of it is wanted off them.
-    pub(in crate::service) fn ended(&self) -> Option<Ended> {
-        let newest = self.newest().map(|newest| Ended { snapshot: newest.clone(), revoked: BTreeMap::new() });
+    /// What ends when all is wanted off clusters.
+    pub(in crate::service) fn end(&self) -> Option<Ended> {
+        let newest = self.newest().map(|newest| Ended { snapshot: newest.clone(), revocations: 0 });
         newest.or_else(|| self.ended.clone())
     }
 
-    /// Notes that a user was revoked since all was wanted off clusters; false when something is wanted there.
-    pub(in crate::service) fn note_revoked(&mut self, user: &UserName, change: &Change) -> bool {
+    /// Counts a revocation after all was wanted off clusters, which ends a pause; false when something is wanted there.
+    pub(in crate::service) fn count_revocation(&mut self) -> bool {
         if self.newest().is_some() {
             return false;
         }
-        self.ended.as_mut().is_some_and(|ended| {
-            ended.revoked.insert(user.clone(), change.clone());
-            true
-        })
+        let Some(ended) = &mut self.ended else { return false };
+        ended.revocations += 1;
+        self.stopped = None;
+        true
     }
 
     /// Lets a snapshot be applied; the one that was to be until now may have been handed over.
@@ -209,10 +209,19 @@ impl Root {
         true
     }
 
-    /// All snapshots that are, or may be, on clusters, and the last that was.
+    /// All snapshots that are, or may be, wanted on clusters.
+    fn wanted_snapshots(&self) -> impl Iterator<Item = &SnapshotReference> {
+        self.applying.iter().chain(&self.replaced).chain(self.applied_snapshot())
+    }
+
+    /// Lists of parts that are, or may be, wanted on clusters or at the next apply.
+    pub(in crate::service) fn wanted_contents(&self) -> impl Iterator<Item = &DocumentId> {
+        std::iter::once(&self.contents).chain(self.wanted_snapshots().map(|snapshot| &snapshot.contents))
+    }
+
+    /// All snapshots that are, or may be, wanted on clusters, and the last that was.
     pub(in crate::service) fn used_snapshots(&self) -> impl Iterator<Item = &SnapshotReference> {
-        let ended = self.ended.as_ref().map(|ended| &ended.snapshot);
-        self.applying.iter().chain(&self.replaced).chain(self.applied_snapshot()).chain(ended)
+        self.wanted_snapshots().chain(self.ended.as_ref().map(|ended| &ended.snapshot))
     }
 
     /// Lists of parts that are in use.

@@ -135,6 +135,20 @@ async fn a_cluster_that_a_selector_selected_is_in_use() {
 }
 
 #[tokio::test]
+async fn a_cluster_that_was_taken_out_of_a_terminated_cloud_is_removed() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    world.terminate("shop").await.unwrap();
+    world.engine.finish();
+    let mut without = draft();
+    without["spec"]["clusters"].as_array_mut().unwrap().retain(|reference| reference["cluster"] != "two");
+    world.put(without).await.unwrap();
+    world.clusters.remove(&world.caller, &cluster("two"), Remains::Refuse).await.unwrap();
+    let error = world.clusters.remove(&world.caller, &cluster("one"), Remains::Refuse).await.unwrap_err();
+    assert!(matches!(error, Error::ClusterInUse { .. }), "{error}");
+}
+
+#[tokio::test]
 async fn a_removal_looks_at_the_one_cluster_in_each_logical_cloud() {
     let world = World::new(true).await;
     let names = ["e", "b", "d", "a", "c"];

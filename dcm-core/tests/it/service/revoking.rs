@@ -258,6 +258,54 @@ async fn a_paused_termination_goes_on_with_a_revocation_and_one_that_was_cut_off
     world.clouds.stop(&world.caller, &world.project, &name("shop"), STOP_LIMIT).await.unwrap();
     revoke(&world, "bot").await.unwrap();
     assert!(!world.engine.only().paused);
+    let status = world.clouds.status(&world.project, &name("shop")).await.unwrap();
+    assert_eq!(status.stopped, None);
+}
+
+#[tokio::test]
+async fn what_is_applied_while_a_revocation_takes_a_terminated_cloud_off_stays_on_its_clusters() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    world.engine.finish();
+    world.engine.fail_next(Failure::Contended { id: name("any") });
+    world.terminate("shop").await.unwrap_err();
+    let other = world.clone();
+    world.engine.before_remove(async move {
+        let mut edited = draft();
+        edited["spec"]["permissions"] = json!([permission("read"), permission("more")]);
+        other.put(edited).await.unwrap();
+        other.apply("shop").await.unwrap();
+    });
+    let revoked = revoke(&world, "ann").await.unwrap();
+    assert_eq!(world.engine.only().intent, Intent::Present);
+    let epoch = revoked.epoch.0;
+    assert!(bound(&world).contains(&format!("{ANN}:{epoch}")) && epoch > 1, "{revoked:?}");
+    assert_eq!(world.state("shop").await, "updating");
+}
+
+#[tokio::test]
+async fn a_revocation_in_a_termination_that_was_cut_off_is_not_told_as_done() {
+    let world = World::new(true).await;
+    world.instantiated().await;
+    world.engine.finish();
+    let is_done = async || {
+        let (revoked, context) =
+            world.clouds.revocation(&world.project, &name("shop"), &name("ann")).await.unwrap();
+        let lanes = context.unwrap().lanes;
+        revoked.clusters.iter().all(|id| lanes.get(id).is_none_or(|lane| revoked.is_done_in(lane)))
+    };
+    for _ in 0..2 {
+        world.engine.fail_next(Failure::Contended { id: name("any") });
+        if world.engine.only().intent == Intent::Present && world.state("shop").await == "instantiated" {
+            world.terminate("shop").await.unwrap_err();
+        } else {
+            revoke(&world, "ann").await.unwrap_err();
+        }
+        assert!(!is_done().await);
+    }
+    revoke(&world, "ann").await.unwrap();
+    world.engine.finish();
+    assert!(is_done().await);
 }
 
 /// How far two calls are shifted against each other: more than either has steps.
@@ -287,8 +335,9 @@ async fn an_apply_at_the_same_moment_gives_nothing_back_to_a_user_of_a_terminate
             };
             let (applied, revoked) = tokio::join!(applying, revoking);
             let revoked = revoked.unwrap();
-            if applied.is_err_and(|error| !error.is_retryable()) {
-                panic!("the apply failed otherwise than by the revocation");
+            match applied {
+                Ok(_) => assert_eq!(world.engine.only().intent, Intent::Present, "shift {shift}"),
+                Err(error) => assert!(error.is_retryable(), "{error}"),
             }
             world.apply("shop").await.unwrap();
             assert!(!bound(&world).contains(&format!("{ANN}:1")), "shift {shift}");

@@ -427,7 +427,7 @@ impl View for LaneView<'_> {
     }
 
     fn contents(&self, namespace: &str) -> Option<&Contents> {
-        static NOTHING: Contents = Contents { count: 0, sample: Vec::new() };
+        static NOTHING: Contents = Contents { count: 0, sample: Vec::new(), bindings: Vec::new() };
         if self.counts { self.lane.contents.get(namespace) } else { Some(&NOTHING) }
     }
 
@@ -440,6 +440,10 @@ impl View for LaneView<'_> {
     }
 
     fn has_failed(&self, step: &Step) -> bool {
-        self.withdraws && !self.lane.errors.is_empty() && self.lane.errors.contains_key(&step_key(step))
+        if !self.withdraws {
+            // Then what takes rights away waits for its turn, and nothing passes anything.
+            return step.withdraws_right();
+        }
+        !self.lane.errors.is_empty() && self.lane.errors.contains_key(&step_key(step))
     }
 }

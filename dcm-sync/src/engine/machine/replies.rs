@@ -18,6 +18,7 @@ use super::under_way::Pending;
 use crate::engine::backoff;
 use crate::engine::event::What;
 use crate::engine::io::{LaneId, Reply, Request, Ticket};
+use crate::record::Kept;
 
 /// The first wait after a refusal that only somebody can mend is this many times longer than after a passing failure.
 pub(super) const REFUSED_WAIT_FACTOR: u32 = 10;
@@ -201,10 +202,10 @@ impl Machine {
             shard.note_gone(&step.kind, &released.uid);
         }
         self.drop_record(id, step);
-        if let Work::Release { contents: Some(count), .. } = &step.work
+        if let Work::Release { contents: Some(contents), .. } = &step.work
             && let Some(lane) = self.lane_mut(id)
         {
-            lane.record.kept.insert(step.key.name.clone(), *count);
+            lane.record.kept.insert(step.key.name.clone(), Kept::of(contents));
             lane.unsaved = true;
         }
         self.publish(&id.cluster, Some(&id.context), What::Released(step.key.clone()));

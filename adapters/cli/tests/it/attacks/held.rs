@@ -16,7 +16,7 @@ fn tenant(environment: &Environment, name: &str) -> Attacker {
     Attacker::new(environment, &environment.clusters()[0], name, &rights)
 }
 
-/// What a revocation tells of the one cluster; the command ends with this code.
+/// The report of a revocation on the one cluster; the command ends with this code.
 fn revocation(installation: &Installation<'_>, cloud: &str, user: &str, code: i32) -> Value {
     let revoke = ["user", "revoke", cloud, user, "-o", "json", "--timeout", &timeout()];
     let ran = installation.person.run(revoke);
@@ -68,7 +68,9 @@ async fn attack_m_a_denied_deletion_keeps_neither_rights_nor_accounts_with_a_wor
     until("the end of the accounts", async || accounts(cluster, CLOUD).is_empty().then_some(())).await;
     let told = revocation(&installation, CLOUD, "ann", 5);
     assert_eq!(told["isRevoked"], true, "{told:#}");
-    kubectl(cluster, &["delete", "validatingadmissionpolicybinding", CLOUD]);
+    for kind in ["validatingadmissionpolicybinding", "validatingadmissionpolicy"] {
+        kubectl(cluster, &["delete", kind, CLOUD]);
+    }
     until("the end of the namespace", async || namespaces(cluster, CLOUD).is_empty().then_some(())).await;
     worker.stop();
 }

@@ -11,6 +11,7 @@ mod copycat;
 mod drift;
 mod generations;
 mod held;
+mod kept;
 mod marks;
 mod next_account;
 mod ownership;

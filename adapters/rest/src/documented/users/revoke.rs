@@ -19,7 +19,7 @@ use crate::request::Asking;
 pub(in crate::documented) fn describe(it: Operation) -> Operation {
     it.says(
         "Revoke a user",
-        "Every right of what was issued is taken away, and credentials of another identity are given.",
+        "Every right of what was issued is taken away, and credentials of another identity are given: of a terminated logical cloud, with the next apply.",
     )
     .answers(StatusCode::ACCEPTED, Answer::json::<Revoked>("What is revoked.").located())
     .fails(&[Kind::WrongState])
