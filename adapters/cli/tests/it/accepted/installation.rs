@@ -129,10 +129,11 @@ impl Installed {
                 std::thread::yield_now();
             }
             if end == End::Asked {
-                // A connection that the server has not accepted yet ends with the listener.
+                // A connection that the server has not accepted yet ends with the listener, and one from which it has read nothing may end
+                // before that.
                 let started = Instant::now();
-                while waiting_for(self.server.address()) > 0 {
-                    assert!(started.elapsed() < patience(), "the server accepts no connection");
+                while unread(self.server.address()) > 0 {
+                    assert!(started.elapsed() < patience(), "the server reads no request");
                     std::thread::yield_now();
                 }
             }
@@ -165,18 +166,20 @@ impl Installed {
     }
 }
 
-/// Returns how many connections a listener has not accepted yet: the queue of its line in Linux's table of sockets.
-fn waiting_for(address: SocketAddr) -> usize {
-    const LISTENING: &str = "0A";
+/// Returns how many connections a server has not accepted yet, and how many bytes it has not read of the others: the queues of its lines
+/// in Linux's table of sockets.
+fn unread(address: SocketAddr) -> usize {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let port = format!(":{:04X}", address.port());
-    let queue = table.lines().find_map(|line| {
-        let [_, local, _, state, queues, ..] = line.split_whitespace().collect::<Vec<_>>()[..] else {
+    let queues = table.lines().filter_map(|line| {
+        let [_, local, _, _, queues, ..] = line.split_whitespace().collect::<Vec<_>>()[..] else {
             return None;
         };
-        (local.ends_with(&port) && state == LISTENING).then(|| queues.rsplit(':').next().unwrap().to_owned())
+        local.ends_with(&port).then(|| usize::from_str_radix(queues.rsplit(':').next()?, 16).ok())?
     });
-    usize::from_str_radix(&queue.expect("the server listens"), 16).unwrap()
+    let queues: Vec<usize> = queues.collect();
+    assert!(!queues.is_empty(), "the server listens");
+    queues.iter().sum()
 }
 
 fn serve(person: User, store: &str) -> Server {
