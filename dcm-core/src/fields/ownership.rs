@@ -49,7 +49,7 @@ impl Ownership {
         ownership
     }
 
-    /// Whether something in the object is by nobody that was recorded.
+    /// Whether the object may have fields that no entry records the writer of.
     pub fn has_unrecorded(&self) -> bool {
         !self.is_told || self.unrecorded_fields.is_some()
     }

@@ -79,7 +79,7 @@ random_bits! {
 
 random_bits! {
     /// What the names of a logical cloud's ServiceAccounts are made with. It is drawn when the logical cloud is made, and is on no
-    /// cluster: the name of a user's account does not tell the name of the next one, which could be made beforehand.
+    /// cluster: a client that knows the name of a user's account does not know the next one, and can't make it beforehand.
     AccountSeed
 }
 

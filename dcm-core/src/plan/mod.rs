@@ -62,8 +62,8 @@ pub struct Rules<'a> {
 pub type Records = BTreeMap<ObjectKey, Recorded>;
 
 /// When a step runs. Waves run in this order: first what is desired, by rising stage, then what is not, by falling
-/// stage, so that what replaces an object is there before the old one goes; and last what nobody waits for. Changes and deletions of
-/// bindings may come earlier: [`Plan::runnable`].
+/// stage, so that what replaces an object is there before the old one goes; and last, answered requests are cleared away. Changes and
+/// deletions of bindings may come earlier: [`Plan::runnable`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Wave {
     /// Brings a stage's objects and requests about.
@@ -354,14 +354,13 @@ impl Plan {
 
     /// The steps that may run now, together.
     ///
-    /// That is the first wave, and beside it changes and deletions of bindings that are there, once those that are missing are made.
-    /// A client that changes another object again and again, so that each write of that meets another state, does not hold up what
-    /// takes rights away.
+    /// These are the steps of the first wave, and beside them changes and deletions of existing bindings, once all missing bindings are
+    /// made. So a client that changes another object again and again, and makes each write of it fail with a conflict, keeps no
+    /// rights.
     ///
-    /// Where nothing of the first wave can be done but to wait for the cluster or for somebody, and for requests, or to try once
-    /// more what failed, more may: reads, updates of what is there already, the first wave of removals, and all that takes
-    /// rights away or ends tokens, so that no silent signer, foreign object, finalizer or refusal keeps rights alive that were
-    /// taken away; and what a signer issued is stored, before Kubernetes clears it away.
+    /// If every step of the first wave waits or has failed, more steps run: reads, updates of existing objects, the first wave of
+    /// removals, and all that takes rights away or ends tokens. So a silent signer, a foreign object, a finalizer or a refusal
+    /// keeps no rights alive. Certificates that a signer issued are stored then, too, before Kubernetes deletes them.
     pub fn runnable(&self) -> impl Iterator<Item = &Step> {
         let first = self.steps.first().map(|step| step.wave);
         let removal = self.steps.iter().map(|step| step.wave).find(|wave| matches!(wave, Wave::Remove(_)));
@@ -369,9 +368,7 @@ impl Plan {
             let takes_away = Some(step.wave) == removal || step.withdraws_right() || step.ends_tokens();
             let is_update = step.work.is_update() || step.work.collects();
             let passes = step.work == Work::Look || is_update || takes_away;
-            Some(step.wave) == first
-                || (self.is_held_up && passes)
-                || (step.withdraws_right() && self.beside.contains(&step.key))
+            Some(step.wave) == first || (self.is_held_up && passes) || self.beside.contains(&step.key)
         })
     }
 

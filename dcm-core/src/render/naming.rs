@@ -166,7 +166,7 @@ pub fn role(permission: &PermissionName) -> String {
 }
 
 /// The ServiceAccount of a token user in one epoch: a new epoch is another account, so that the tokens of the earlier
-/// one end with it. The hash at its end covers the seed, so that the name of the next one can't be told from it.
+/// one end with it. The hash at its end covers the seed, so that the name of one account does not give away the next.
 #[must_use]
 pub fn service_account(user: &UserName, epoch: Epoch, accounts: AccountSeed) -> String {
     let hash = ContentHash::of(&json!(["service-account", accounts.to_string(), user.as_str(), epoch.0]));

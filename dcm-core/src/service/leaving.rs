@@ -137,8 +137,8 @@ impl LogicalClouds {
         clear(&*self.documents, place, version, self.clock.now()).await
     }
 
-    /// Has a cloud taken off its clusters that is wanted on none: the process that was to do so may have died before it told the
-    /// synchronizer. If the cloud was applied meanwhile, that is handed over again, and the race is lost.
+    /// Tells the synchronizer to take a terminated cloud off its clusters, if it does not know yet: the process that terminated the cloud
+    /// may have died before. If the cloud was applied meanwhile, that apply is handed over again, and the race is lost.
     pub(super) async fn remove_again(&self, place: &Place, root: &Root) -> Result<(), Error> {
         let id = place.context_id();
         let status = self.synchronizer.status(&id).await.map_err(Error::Synchronizer)?;

@@ -45,8 +45,8 @@ impl Standing {
         requests::users_since(&self.loaded.parts, &self.frozen.snapshot.contents)
     }
 
-    /// The epoch of the identity that a user would get when the cloud, which is wanted on no cluster, is applied again after a
-    /// revocation; none for one who never had any.
+    /// The epoch of a user's identity when a terminated cloud is applied again after a revocation; none for a user who never had an
+    /// identity.
     pub(super) fn next_epoch(&self, user: &UserName) -> Option<Epoch> {
         self.stored.get(user).map(|stored| credentials::next(stored.document.id.epoch))
     }

@@ -108,7 +108,7 @@ pub enum BoundName {
 }
 
 impl Revoked {
-    /// What the revocations of a user take away that come to clusters as a generation; the user's next identity has the epoch.
+    /// What the revocations of a user take away, with a generation of the app context. `epoch` is that of the user's next identity.
     pub(super) fn of(
         standing: &Standing,
         user: &UserName,
@@ -139,7 +139,7 @@ impl Revoked {
         })
     }
 
-    /// The same of a cloud that is wanted on no cluster, and of the app context that takes it off them.
+    /// What the revocations of a user of a terminated cloud take away, together with the termination.
     pub(super) fn of_ended(
         standing: &Standing,
         user: &UserName,
@@ -333,8 +333,7 @@ impl LogicalClouds {
         Revoked::of(&standing, user, epoch, generation)
     }
 
-    /// Revokes a user of a cloud that is wanted on no cluster: taking it off takes the rights away, and no later apply gives them to
-    /// the same identity.
+    /// Revokes a user of a terminated cloud: the termination takes the rights away, and no later apply gives them to the same identity.
     async fn revoke_ended(
         &self,
         standing: &Standing,

@@ -132,7 +132,7 @@ fn objects(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<ObjectStatus> {
         })
         .collect();
     statuses.extend(unrecorded(lane));
-    statuses.extend(lane.kept.keys().map(|name| kept(name, lane)));
+    statuses.extend(lane.kept.iter().map(|(name, held)| kept(name, held)));
     statuses
 }
 
@@ -153,9 +153,8 @@ fn unrecorded(lane: &Lane) -> impl Iterator<Item = ObjectStatus> {
     })
 }
 
-fn kept(name: &Arc<str>, lane: &Lane) -> ObjectStatus {
+fn kept(name: &Arc<str>, Kept { objects, bindings }: &Kept) -> ObjectStatus {
     let key = ObjectKey::new("".into(), "Namespace".into(), None, name.clone());
-    let Kept { objects, bindings } = lane.kept.get(name).cloned().unwrap_or_default();
     let mut message = format!("kept: it holds {objects} objects of others");
     if !bindings.is_empty() {
         message.push_str(&format!("; these RoleBindings still give rights: {}", bindings.join(", ")));
