@@ -8,14 +8,7 @@ use dcm_core::status::Intent;
 use futures::future::join_all;
 use serde_json::{Value, json};
 
-use crate::service::support::{World, draft, name, permission};
-
-/// Lets others go first this many times.
-async fn later(times: usize) {
-    for _ in 0..times {
-        tokio::task::yield_now().await;
-    }
-}
+use crate::service::support::{World, draft, later, name, permission};
 
 /// How far two calls are shifted against each other: more than either has steps.
 const SHIFTS: usize = 40;

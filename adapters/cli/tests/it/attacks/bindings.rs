@@ -4,7 +4,7 @@ use dcm_testenv::{Cluster, Environment};
 use serde_json::{Value, json};
 
 use crate::attacks::attacker::Attacker;
-use crate::attacks::victims::{OWNER, RBAC, ROLE, Victim, cloud};
+use crate::attacks::victims::{OWNER, RBAC, ROLE, Victim, cloud, identity};
 use crate::common::confined::Confined;
 use crate::common::installation::{Installation, kubectl, registered, timeout};
 use crate::common::leftovers::namespaces;
@@ -157,15 +157,12 @@ async fn is_listed(cloud_name: &str, user: &str, is_served: bool, subject: impl 
     let document = cloud(&installation, cloud_name, 10, &[]);
     let worker = if is_served { Some(installation.served(&document).await) } else { None };
     installation.apply(&document).done();
-    let all = bound(cluster, cloud_name);
-    let part = if user == "ci" { "ci-e1".to_owned() } else { format!(":{user}:") };
-    let identity = all.split(' ').find(|name| name.contains(&part)).unwrap();
     attacker.create(&json!({
         "apiVersion": format!("{RBAC}/v1"),
         "kind": "RoleBinding",
         "metadata": {"name": "theirs", "namespace": cloud_name, "labels": {LABEL_OWNER: OWNER, LABEL_CONTEXT: "unknown"}},
         "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": ROLE},
-        "subjects": [subject(identity)],
+        "subjects": [subject(&identity(cluster, cloud_name, user))],
     }));
     let report =
         person.run(["user", "revoke", cloud_name, user, "-o", "json", "--timeout", &timeout()]).done();

@@ -21,8 +21,8 @@ fn revocation(installation: &Installation<'_>, cloud: &str, user: &str, code: i3
     let revoke = ["user", "revoke", cloud, user, "-o", "json", "--timeout", &timeout()];
     let ran = installation.person.run(revoke);
     assert_eq!(ran.code, code, "{ran:#?}");
-    let told: Value = serde_json::from_str(&ran.out).unwrap();
-    told["clusters"][registered(&installation.clusters()[0])].clone()
+    let report: Value = serde_json::from_str(&ran.out).unwrap();
+    report["clusters"][registered(&installation.clusters()[0])].clone()
 }
 
 /// The ServiceAccounts of a cloud's users.
@@ -45,11 +45,13 @@ async fn attack_m_a_held_object_keeps_no_rights_of_a_token_user_and_a_revocation
     person.run(["terminate", CLOUD, "--deadline", "5s", "--timeout", &timeout()]).ended_with(7);
     victim.loses_them().await;
     assert_eq!(accounts(cluster, CLOUD), "");
-    let told = revocation(&installation, CLOUD, "ci", 7);
-    assert_eq!(told["isRevoked"], true, "{told:#}");
+    let report = revocation(&installation, CLOUD, "ci", 7);
+    assert_eq!(report["isRevoked"], true, "{report:#}");
     attacker.hold(&settings, false);
     installation.terminate(CLOUD).done();
     assert_eq!(namespaces(cluster, CLOUD), "");
+    let report = revocation(&installation, CLOUD, "ci", 0);
+    assert_eq!(report["isRevoked"], true, "{report:#}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -66,8 +68,8 @@ async fn attack_m_a_denied_deletion_keeps_neither_rights_nor_accounts_with_a_wor
     installation.person.run(["terminate", CLOUD, "--no-wait"]).done();
     victim.loses_them().await;
     until("the end of the accounts", async || accounts(cluster, CLOUD).is_empty().then_some(())).await;
-    let told = revocation(&installation, CLOUD, "ann", 5);
-    assert_eq!(told["isRevoked"], true, "{told:#}");
+    let report = revocation(&installation, CLOUD, "ann", 5);
+    assert_eq!(report["isRevoked"], true, "{report:#}");
     for kind in ["validatingadmissionpolicybinding", "validatingadmissionpolicy"] {
         kubectl(cluster, &["delete", kind, CLOUD]);
     }
@@ -75,7 +77,7 @@ async fn attack_m_a_denied_deletion_keeps_neither_rights_nor_accounts_with_a_wor
     worker.stop();
 }
 
-/// Has the API server refuse each deletion of a ConfigMap in a namespace, whoever wants it.
+/// Makes the API server refuse every deletion of a ConfigMap in a namespace.
 async fn deny_deletions(cluster: &Cluster, namespace: &str) {
     let rules = json!([{"apiGroups": [""], "apiVersions": ["v1"], "operations": ["DELETE"], "resources": ["configmaps"]}]);
     let group = "admissionregistration.k8s.io/v1";

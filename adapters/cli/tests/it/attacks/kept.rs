@@ -4,7 +4,7 @@ use dcm_testenv::Environment;
 use serde_json::{Value, json};
 
 use crate::attacks::attacker::Attacker;
-use crate::attacks::victims::{RBAC, ROLE, Victim, cloud};
+use crate::attacks::victims::{RBAC, Victim, cloud, identity};
 use crate::common::confined::Confined;
 use crate::common::installation::{Installation, kubectl, registered, timeout};
 
@@ -25,17 +25,13 @@ async fn is_named(cloud_name: &str, user: &str, is_served: bool, subject: impl F
     let worker = if is_served { Some(installation.served(&document).await) } else { None };
     installation.apply(&document).done();
     let victim = Victim::new(&environment, &installation, cloud_name, user).await;
-    let bound = ["get", "rolebinding", ROLE, "-n", cloud_name, "-o", "jsonpath={.subjects[*].name}"];
-    let part = if user == "ci" { "ci-e1".to_owned() } else { format!(":{user}:") };
-    let bound = kubectl(cluster, &bound);
-    let identity = bound.split(' ').find(|name| name.contains(&part)).unwrap();
     let metadata = json!({"name": THEIRS, "namespace": cloud_name});
     let rules = json!([{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"]}]);
     attacker.create(
         &json!({"apiVersion": format!("{RBAC}/v1"), "kind": "Role", "metadata": metadata, "rules": rules}),
     );
     attacker.create(&json!({"apiVersion": format!("{RBAC}/v1"), "kind": "RoleBinding", "metadata": metadata,
-        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": THEIRS}, "subjects": [subject(identity)]}));
+        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": THEIRS}, "subjects": [subject(&identity(cluster, cloud_name, user))]}));
     let ran = person.run(["terminate", cloud_name, "--timeout", &timeout()]);
     let named = "kept: it holds 2 objects of others; these RoleBindings still give rights: theirs";
     let said = format!("{}: Namespace {cloud_name} has-contents: {named}", registered(cluster));

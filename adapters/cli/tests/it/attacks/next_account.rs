@@ -18,8 +18,8 @@ fn accounts(cluster: &Cluster, cloud: &str) -> Vec<String> {
     listed.split(' ').filter(|name| *name != "default").map(str::to_owned).collect()
 }
 
-/// A user makes accounts with the names that can be told from the present one, and keeps a token of each; then the token user is
-/// revoked.
+/// An attacker guesses names from that of the present account, and makes an account with each, and a token for it. Then the token user
+/// is revoked.
 async fn makes_the_next_account(cloud_name: &str, is_served: bool) {
     let environment = Environment::group("attacks", 1).await.unwrap();
     let installation = Installation::confined(&environment, cloud_name, Confined::Unguarded);

@@ -89,6 +89,14 @@ impl<'a> Victim<'a> {
     }
 }
 
+/// The name of a user of a cloud in its binding.
+pub(super) fn identity(cluster: &Cluster, cloud: &str, user: &str) -> String {
+    let path = "jsonpath={.subjects[*].name}";
+    let bound = kubectl(cluster, &["get", "rolebinding", ROLE, "-n", cloud, "-o", path]);
+    let part = if user == "ci" { "ci-e1".to_owned() } else { format!(":{user}:") };
+    bound.split(' ').find(|name| name.contains(&part)).unwrap().to_owned()
+}
+
 /// Revokes a user of a cloud: the credential that it has loses its rights.
 pub(super) async fn loses_rights(
     environment: &Environment,

@@ -12,6 +12,6 @@ pub(crate) use dying::{Dying, unavailable};
 pub(crate) use engine::Engine;
 pub(crate) use failing::Failing;
 pub(crate) use world::{
-    FixedClock, World, admin_kubeconfig, cluster, draft, name, now, permission, registration,
+    FixedClock, World, admin_kubeconfig, cluster, draft, later, name, now, permission, registration,
     seconds_from_now, user,
 };

@@ -37,6 +37,13 @@ pub(crate) fn seconds_from_now(seconds: u64) -> Timestamp {
     now() + Duration::from_secs(seconds)
 }
 
+/// Lets others go first this many times.
+pub(crate) async fn later(times: usize) {
+    for _ in 0..times {
+        tokio::task::yield_now().await;
+    }
+}
+
 pub(crate) struct FixedClock(AtomicI64);
 
 impl FixedClock {

@@ -11,7 +11,7 @@ use crate::service::support::{World, name};
 /// Members that are random, or tell the time of a call.
 const MASKED: [&str; 7] = ["$secret", "request", "nonce", "objectName", "csr", "at", "renewal"];
 
-/// A hash of so many digits, and more, tells the time of a call, too, or was made with random bits.
+/// From this length on, a hash differs from run to run: it covers the time of a call, or random bits.
 const HASH_DIGITS: usize = 16;
 
 /// Each cloud as a reader sees it.
