@@ -37,7 +37,7 @@ impl Asker {
     /// Somebody who is not known, and may do everything: for an API that only those can reach who may.
     #[must_use]
     pub fn anybody() -> Self {
-        Self { name: UNNAMED.to_owned(), rights: Rights::all(), limits: Arc::default(), until: None }
+        Self::unnamed(Rights::all())
     }
 
     /// The name; none where nobody has to prove one.
@@ -52,7 +52,11 @@ impl Asker {
 
     /// Somebody who is not known, and may do nothing.
     pub(crate) fn nobody() -> Self {
-        Self { name: UNNAMED.to_owned(), rights: Rights::default(), limits: Arc::default(), until: None }
+        Self::unnamed(Rights::default())
+    }
+
+    fn unnamed(rights: Rights) -> Self {
+        Self { name: UNNAMED.to_owned(), rights, limits: Limits::shared_default(), until: None }
     }
 }
 

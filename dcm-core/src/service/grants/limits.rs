@@ -1,6 +1,7 @@
 //! What callers with limits are held to.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 
 use crate::logical_cloud::check_labels;
 use crate::refusal::{Checks, Path};
@@ -35,6 +36,13 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// The default, made once and shared: its allow list has some hundreds of texts, and each request has limits.
+    #[must_use]
+    pub fn shared_default() -> Arc<Self> {
+        static DEFAULT: LazyLock<Arc<Limits>> = LazyLock::new(Arc::default);
+        DEFAULT.clone()
+    }
+
     /// Checks that the labels may be those of a logical cloud's namespace.
     pub fn check(&self, at: &Path, checks: &mut Checks) {
         check_labels(&self.namespace_labels, at, checks);
