@@ -124,3 +124,13 @@ impl fmt::Display for NotAdmitted {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_not_made_for_each_request() {
+        assert!(Arc::ptr_eq(&Asker::anybody().limits, &Asker::nobody().limits));
+    }
+}
