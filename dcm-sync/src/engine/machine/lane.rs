@@ -405,11 +405,12 @@ impl View for LaneView<'_> {
         if let Some(sighting) = self.believed.get(key) {
             return Seen::Present(sighting);
         }
-        if self.unserved.iter().any(|kind| kind.kind == key.kind && kind.group == key.group) {
-            return Seen::Absent;
-        }
+        // Also one of a kind that was not served a moment ago: as the objects with our marks, among which it is.
         if let Some((_, sighting)) = self.objects.and_then(|objects| objects.get(key)) {
             return Seen::Present(sighting);
+        }
+        if self.unserved.iter().any(|kind| kind.kind == key.kind && kind.group == key.group) {
+            return Seen::Absent;
         }
         match self.lane.looked.get(key) {
             Some(Some(sighting)) => Seen::Present(sighting),

@@ -110,6 +110,10 @@ impl Machine {
         if let Some(sighted) = sighted {
             self.shard_mut(&id.cluster).remember(sighted);
         }
+        // Its definition is there again, and nobody follows its objects.
+        if self.shard_mut(&id.cluster).is_unserved(&step.kind) {
+            self.reopen_watch(&id.cluster, &step.kind);
+        }
         let (origin, manifest, what) = match &step.work {
             Work::Create { manifest } => (Origin::Created, manifest, What::Created(key.clone())),
             Work::Update { manifest, origin: Origin::Adopted, .. } => {

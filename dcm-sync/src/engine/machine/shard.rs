@@ -212,6 +212,10 @@ impl Shard {
         self.watches.get(kind).is_some_and(|watch| matches!(watch.known, Known::Listed))
     }
 
+    pub(super) fn is_unserved(&self, kind: &GroupVersionKind) -> bool {
+        self.watches.get(kind).is_some_and(|watch| matches!(watch.known, Known::NoKind))
+    }
+
     /// True when this state of an object, or a later one, is known already.
     pub(super) fn knows(&self, object: &Object) -> bool {
         let known =
