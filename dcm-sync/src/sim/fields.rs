@@ -126,6 +126,11 @@ impl Owners {
         Self { entries: vec![(manager.into(), Fields::of(body))], is_shared: is_somebody(manager) }
     }
 
+    /// Nobody is said to have written anything.
+    pub(super) fn reset() -> Self {
+        Self { entries: Vec::new(), is_shared: true }
+    }
+
     /// The managers that own anything.
     pub(super) fn managers(&self) -> impl Iterator<Item = &Arc<str>> {
         self.entries.iter().filter(|(_, fields)| !fields.0.is_empty()).map(|(manager, _)| manager)

@@ -35,7 +35,11 @@ impl Server {
 
     /// The object that a write would hit.
     pub(super) fn before(&self, operation: &Operation) -> Option<Object> {
-        let key = operation.key().filter(|_| operation.verb().is_write())?;
+        let account = match operation {
+            Operation::IssueToken(request) => Some(request.account()),
+            _ => None,
+        };
+        let key = account.as_ref().or(operation.key().filter(|_| operation.verb().is_write()))?;
         self.objects.get(key).map(|stored| stored.state.object())
     }
 

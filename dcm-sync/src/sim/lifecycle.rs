@@ -5,6 +5,7 @@ use dcm_core::port::cluster::Object;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::fields::CONTROLLER_MANAGER;
 use super::kind::Kind;
 use super::object::{State, finalizers, later};
 use super::schedule::{Due, Task};
@@ -48,6 +49,33 @@ impl Server {
         let due = |task| Due { task, key: namespace.key.clone(), uid: namespace.uid.clone() };
         self.schedule.add(later(self.now, delay / 2), due(Task::EmptyNamespace));
         self.schedule.add(later(self.now, delay), due(Task::FinishNamespace));
+    }
+
+    /// From now on a controller keeps a Role beside each of our ServiceAccounts, of the same name and with the same labels: as the
+    /// controllers do that keep Endpoints beside a Service.
+    pub fn copy_labels_from_now_on(&mut self) {
+        self.copies_labels = true;
+        self.copy_labels();
+    }
+
+    pub(super) fn copy_labels(&mut self) {
+        let is_meant = |state: &State| state.kind.is("ServiceAccount") && state.owner.is_some();
+        let states = self.objects.values().map(|stored| &stored.state).filter(|state| is_meant(state));
+        let accounts: Vec<(ObjectKey, Value)> =
+            states.map(|state| (state.key.clone(), state.body()["metadata"]["labels"].clone())).collect();
+        let kind = Kind::named("Role");
+        for (account, labels) in accounts {
+            let key = key_of(kind, account.namespace.as_deref(), &account.name);
+            if self.objects.contains_key(&key) {
+                continue;
+            }
+            let metadata =
+                json!({"name": &*key.name, "namespace": key.namespace.as_deref(), "labels": labels});
+            let (version, name) = (kind.gvk.api_version(), &*kind.gvk.kind);
+            let body = json!({"apiVersion": version, "kind": name, "metadata": metadata, "rules": []});
+            // Its namespace may be on its way out.
+            let _ = self.create_as(CONTROLLER_MANAGER, &kind.gvk, &key, &body);
+        }
     }
 
     fn keys_in(&self, namespace: &str) -> Vec<ObjectKey> {

@@ -75,8 +75,12 @@ pub struct Server {
     pub(super) rights: Rights,
     /// Kinds of which an admission webhook refuses each creation and update.
     pub(super) refused: BTreeSet<Arc<str>>,
+    /// Kinds of which a policy denies each deletion.
+    pub(super) undeletable: BTreeSet<Arc<str>>,
     /// Names of the kinds whose definition was removed.
     pub(super) undefined: BTreeSet<Arc<str>>,
+    /// A controller copies the labels of ServiceAccounts.
+    pub(super) copies_labels: bool,
     pub(super) log: RequestLog,
 }
 
@@ -113,7 +117,9 @@ impl Server {
             changes: Changes::default(),
             rights: Rights::default(),
             refused: BTreeSet::new(),
+            undeletable: BTreeSet::new(),
             undefined: BTreeSet::new(),
+            copies_labels: false,
             log: RequestLog::default(),
         };
         for name in SYSTEM_NAMESPACES {
@@ -134,6 +140,9 @@ impl Server {
             .and_then(|()| self.check_rights(&request.operation))
             .and_then(|()| self.admit(&request.operation))
             .and_then(|()| self.answer(request));
+        if self.copies_labels && request.operation.verb().is_write() {
+            self.copy_labels();
+        }
         let line = Logged {
             at: self.now,
             agent: request.call.user_agent().into(),
@@ -210,6 +219,16 @@ impl Server {
         self.undefined.insert(kind.into());
     }
 
+    /// Serves all such kinds again; there is no object of them.
+    pub fn define_all(&mut self) {
+        self.undefined.clear();
+    }
+
+    /// Sets the kinds of which a policy denies each deletion but that with the namespace. Default: none.
+    pub fn set_undeletable(&mut self, kinds: impl IntoIterator<Item = Arc<str>>) {
+        self.undeletable = kinds.into_iter().collect();
+    }
+
     fn check_defined(&self, operation: &Operation) -> Result<(), Error> {
         match operation.kind().filter(|kind| self.undefined.contains(&kind.kind)) {
             Some(kind) => Err(Error::UnknownKind { kind: kind.clone() }),
@@ -224,6 +243,9 @@ impl Server {
                 if self.refused.contains(&kind.kind) =>
             {
                 Err(Error::Forbidden { message: format!("an admission webhook denied a {}", kind.kind) })
+            }
+            Operation::Delete { kind, .. } if self.undeletable.contains(&kind.kind) => {
+                Err(Error::Forbidden { message: format!("a policy denied the deletion of a {}", kind.kind) })
             }
             _ => Ok(()),
         }

@@ -229,6 +229,29 @@ impl Server {
         key: &ObjectKey,
         patch: &Value,
     ) -> Result<Object, Error> {
+        self.edit(kind, key, patch, |owners, live, body| owners.edited(manager, live, body))
+    }
+
+    /// The same with a reset of `metadata.managedFields`: nobody is said to have written anything of it.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn edit_unnoted(
+        &mut self,
+        kind: &GroupVersionKind,
+        key: &ObjectKey,
+        patch: &Value,
+    ) -> Result<Object, Error> {
+        self.edit(kind, key, patch, |_, _, _| Owners::reset())
+    }
+
+    fn edit(
+        &mut self,
+        kind: &GroupVersionKind,
+        key: &ObjectKey,
+        patch: &Value,
+        owners: impl FnOnce(&Owners, &Value, &Value) -> Owners,
+    ) -> Result<Object, Error> {
         let (kind, key) = locate(kind, key)?;
         let stored = self.objects.get(&key).ok_or(Error::NotFound)?;
         let live = stored.state.body();
@@ -239,7 +262,7 @@ impl Server {
             body["metadata"][member] = live["metadata"][member].clone();
         }
         fill(kind, &mut body)?;
-        let owners = stored.owners.edited(manager, &live, &body);
+        let owners = owners(&stored.owners, &live, &body);
         let object = self.replace(kind, &key, body, owners)?;
         self.schedule_cleaning(&object);
         Ok(object)

@@ -1,6 +1,6 @@
 //! People on clusters: those that don't know of us, and those that forge.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -16,8 +16,9 @@ use dcm_core::port::proof::ANNOTATION_PROOF;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::revocation::HinderedKind;
 use super::scenario::Meddling;
-use super::wish::{ADOPTED, CLUSTER_ROLES, COMMON, NAMESPACES, THEIRS, request_names};
+use super::wish::{ACCOUNT, ADOPTED, CLUSTER_ROLES, COMMON, NAMESPACES, THEIRS, request_names};
 use crate::sim::{FakeSigner, Server};
 
 /// Under whose name they write.
@@ -38,26 +39,6 @@ pub(super) struct Meddled {
     clusters: BTreeMap<ClusterId, Timestamp>,
     /// Until when a cluster could not be reached as it should be.
     hidden: BTreeMap<ClusterId, Timestamp>,
-    /// The UIDs of objects that somebody made without our marks: nobody's but theirs.
-    strangers: BTreeSet<(ClusterId, Arc<str>)>,
-}
-
-/// An object that somebody did something to.
-pub(super) struct Touched {
-    /// Which one.
-    pub(super) key: ObjectKey,
-    /// Its UID, when they made it, without our marks.
-    pub(super) stranger: Option<Arc<str>>,
-}
-
-impl Touched {
-    fn was(key: ObjectKey) -> Self {
-        Self { key, stranger: None }
-    }
-
-    fn made(object: Object) -> Self {
-        Self { stranger: object.marks.is_none().then_some(object.uid), key: object.key }
-    }
 }
 
 impl Meddled {
@@ -96,20 +77,6 @@ impl Meddled {
         self.objects.insert((cluster.clone(), key), at);
     }
 
-    pub(super) fn note_touched(&mut self, cluster: &ClusterId, touched: Touched, at: Timestamp) {
-        self.note(cluster, touched.key, at);
-        touched.stranger.into_iter().for_each(|uid| self.note_stranger(cluster, uid));
-    }
-
-    pub(super) fn note_stranger(&mut self, cluster: &ClusterId, uid: Arc<str>) {
-        self.strangers.insert((cluster.clone(), uid));
-    }
-
-    /// True for an object that somebody made without our marks.
-    pub(super) fn is_stranger(&self, cluster: &ClusterId, uid: &Arc<str>) -> bool {
-        self.strangers.contains(&(cluster.clone(), uid.clone()))
-    }
-
     pub(super) fn note_loss(&mut self, cluster: &ClusterId, at: Timestamp) {
         self.clusters.insert(cluster.clone(), at);
     }
@@ -141,43 +108,60 @@ pub(super) fn furnish(server: &mut Server) {
     debug_assert!(made.is_ok(), "{made:?}");
 }
 
-/// Does something to a server, and names the object that it was done to.
-pub(super) fn meddle(server: &mut Server, meddling: Meddling, number: u64) -> Option<Touched> {
-    if meddling == Meddling::LetGo {
-        let_go(server);
-        return None;
-    }
-    if meddling == Meddling::ForgeRequest {
-        return forge_request(server, number);
-    }
-    if meddling == Meddling::DeleteAccount {
-        return delete_account(server, number);
-    }
-    if meddling == Meddling::ReplaceAuthority {
-        replace_authority(server, number);
-        return None;
-    }
-    let target = target(server, meddling, number)?;
-    do_to(server, &target, meddling, number)
+/// Does something to a server, and names the objects that it was done to.
+pub(super) fn meddle(server: &mut Server, meddling: Meddling, number: u64) -> Vec<ObjectKey> {
+    let touched = match meddling {
+        Meddling::LetGo => {
+            let_go(server);
+            None
+        }
+        Meddling::ReplaceAuthority => {
+            replace_authority(server, number);
+            None
+        }
+        Meddling::CopyLabels => {
+            server.copy_labels_from_now_on();
+            None
+        }
+        Meddling::Define => {
+            server.define_all();
+            None
+        }
+        Meddling::Undefine => {
+            let kinds = HinderedKind::ALL;
+            let kind = usize::try_from(number).ok().and_then(|number| kinds.get(number % kinds.len()));
+            return kind.map(|kind| undefine(server, *kind)).unwrap_or_default();
+        }
+        Meddling::ForgeRequest => forge_request(server, number),
+        Meddling::DeleteAccount => delete_account(server, number),
+        Meddling::MarkTheirs => mark_theirs(server, number),
+        Meddling::TakeAccount => take_account(server, number),
+        _ => target(server, meddling, number).and_then(|target| do_to(server, &target, meddling, number)),
+    };
+    touched.into_iter().collect()
+}
+
+/// Removes the definition of a kind, with all objects of it, and names these.
+pub(super) fn undefine(server: &mut Server, kind: HinderedKind) -> Vec<ObjectKey> {
+    let objects = server.objects().filter(|object| &*object.kind.kind == kind.kind());
+    let touched = objects.map(|object| object.key).collect();
+    server.undefine(kind.kind());
+    touched
 }
 
 /// Does something to a binding of ours, and names it.
-pub(super) fn meddle_with_binding(server: &mut Server, meddling: Meddling, number: u64) -> Option<Touched> {
+pub(super) fn meddle_with_binding(server: &mut Server, meddling: Meddling, number: u64) -> Vec<ObjectKey> {
     let is_meant = |object: &Object| object.marks.is_some() && object.key.is_binding();
-    let target = one_of(server.objects().filter(is_meant).collect(), number)?;
-    do_to(server, &target, meddling, number)
+    let target = one_of(server.objects().filter(is_meant).collect(), number);
+    target.and_then(|target| do_to(server, &target, meddling, number)).into_iter().collect()
 }
 
-fn do_to(server: &mut Server, target: &Object, meddling: Meddling, number: u64) -> Option<Touched> {
+fn do_to(server: &mut Server, target: &Object, meddling: Meddling, number: u64) -> Option<ObjectKey> {
     let key = target.key.clone();
     match meddling {
         Meddling::Delete => drop(server.delete_as_other(&target.kind, &key).ok()?),
         Meddling::Replace => return replace(server, target, json!({})),
-        Meddling::Copy => {
-            let metadata = &target.body["metadata"];
-            let kept = json!({"labels": metadata["labels"], "annotations": metadata["annotations"]});
-            return replace(server, target, kept);
-        }
+        Meddling::Copy => return replace(server, target, marks_of(target)),
         Meddling::Edit => edit(server, target, &edited(target, number))?,
         Meddling::Unmark => {
             edit(server, target, &json!({"metadata": {"labels": {LABEL_OWNER: null, LABEL_CONTEXT: null}}}))?;
@@ -187,11 +171,22 @@ fn do_to(server: &mut Server, target: &Object, meddling: Meddling, number: u64) 
         Meddling::EditAsUs => {
             server.edit_as(FIELD_MANAGER, &target.kind, &target.key, &edited(target, number)).ok()?;
         }
-        Meddling::Intrude => return intrude(server, &key.name, number, &json!({})),
+        Meddling::Intrude => return intrude(server, &key.name, number),
         Meddling::Hold => edit(server, target, &json!({"metadata": {"finalizers": [FINALIZER]}}))?,
-        Meddling::LetGo | Meddling::ForgeRequest | Meddling::DeleteAccount | Meddling::ReplaceAuthority => {}
+        Meddling::EditUnnoted => {
+            server.edit_unnoted(&target.kind, &target.key, &edited(target, number)).ok()?;
+        }
+        Meddling::LetGo
+        | Meddling::ForgeRequest
+        | Meddling::DeleteAccount
+        | Meddling::ReplaceAuthority
+        | Meddling::MarkTheirs
+        | Meddling::TakeAccount
+        | Meddling::CopyLabels
+        | Meddling::Undefine
+        | Meddling::Define => {}
     }
-    Some(Touched::was(key))
+    Some(key)
 }
 
 /// One of our objects; for an intrusion one of our namespaces.
@@ -242,19 +237,70 @@ fn forged(server: &Server, target: &Object, number: u64) -> Value {
     json!({"metadata": {"labels": labels, "annotations": annotations}})
 }
 
-/// An object of their own in the namespace of one of ours, with its marks.
-fn copy_marks(server: &mut Server, target: &Object, number: u64) -> Option<Touched> {
-    let namespace = target.key.namespace.clone()?;
-    let metadata = &target.body["metadata"];
-    let marks = json!({"labels": metadata["labels"], "annotations": metadata["annotations"]});
-    let made = intrude(server, &namespace, number, &marks)?;
-    let kind = core("ConfigMap");
-    let uid = server.object(&kind, &made.key).ok().flatten().map(|object| object.uid);
-    Some(Touched { stranger: uid, ..made })
+/// The marks that an object bears, as metadata for another one.
+fn marks_of(object: &Object) -> Value {
+    let metadata = &object.body["metadata"];
+    json!({"labels": metadata["labels"], "annotations": metadata["annotations"]})
+}
+
+/// A copy of one of our objects under another name, in one of our namespaces, with its marks: mostly with a later generation.
+fn copy_marks(server: &mut Server, target: &Object, number: u64) -> Option<ObjectKey> {
+    target.key.namespace.as_ref()?;
+    let namespace = self::target(server, Meddling::Intrude, number / 16)?.key.name.clone();
+    let mut metadata = marks_of(target);
+    let generation = target.marks.as_ref().map(|marks| marks.generation.0).unwrap_or_default();
+    let later = match number % 4 {
+        0 => None,
+        1 => Some(u64::MAX - 3),
+        more => Some(generation.saturating_add(more)),
+    };
+    if let Some(later) = later {
+        metadata["annotations"][ANNOTATION_GENERATION] = later.to_string().into();
+    }
+    let name = format!("{INTRUDER}{}", number % 3);
+    let key = ObjectKey::of_kind(&target.kind, Some(&namespace), &name);
+    let mut body = (*target.body).clone();
+    body["metadata"] = metadata;
+    (body["metadata"]["name"], body["metadata"]["namespace"]) = (name.into(), (*namespace).into());
+    if let Some(members) = body.as_object_mut() {
+        members.remove("status");
+    }
+    server.create_as(MEDDLER, &target.kind, &key, &body).ok().map(|made| made.key)
+}
+
+/// Writes the marks of one of our objects on something that we know nothing of.
+fn mark_theirs(server: &mut Server, number: u64) -> Option<ObjectKey> {
+    let ours = target(server, Meddling::ForgeMarks, number)?;
+    let is_meant = |object: &Object| object.marks.is_none() && &*object.key.name != ADOPTED;
+    let theirs = one_of(server.objects().filter(is_meant).collect(), number / 16)?;
+    edit(server, &theirs, &json!({"metadata": marks_of(&ours)}))?;
+    Some(theirs.key)
+}
+
+/// Makes a ServiceAccount in one of our namespaces: in the place of ours, or where ours is to be.
+fn take_account(server: &mut Server, number: u64) -> Option<ObjectKey> {
+    let namespace = target(server, Meddling::Intrude, number)?.key.name.clone();
+    let kind = core("ServiceAccount");
+    let is_ours = |object: &Object| {
+        object.marks.is_some() && object.kind == kind && object.key.namespace.as_ref() == Some(&namespace)
+    };
+    let ours = one_of(server.objects().filter(is_ours).collect(), number);
+    if let Some(ours) = ours {
+        return replace(server, &ours, json!({}));
+    }
+    let key = ObjectKey::of_kind(&kind, Some(&namespace), ACCOUNT);
+    let body = json!({"apiVersion": "v1", "kind": "ServiceAccount",
+        "metadata": {"name": ACCOUNT, "namespace": &*namespace}});
+    server.create_as(MEDDLER, &kind, &key, &body).ok().map(|made| made.key)
+}
+
+/// True for what a controller made that copies our labels ([`Meddling::CopyLabels`]): no object of ours is without annotations.
+pub(super) fn is_copy(object: &Object) -> bool {
+    &*object.kind.kind == "Role" && object.body["metadata"]["annotations"].is_null()
 }
 
 /// An object of the same name that is somebody else's, with this metadata.
-fn replace(server: &mut Server, target: &Object, metadata: Value) -> Option<Touched> {
+fn replace(server: &mut Server, target: &Object, metadata: Value) -> Option<ObjectKey> {
     let kind = &target.kind;
     if kind.is_namespace() {
         return None;
@@ -269,21 +315,20 @@ fn replace(server: &mut Server, target: &Object, metadata: Value) -> Option<Touc
     if let Some(members) = body.as_object_mut() {
         members.remove("status");
     }
-    server.create_as(MEDDLER, kind, &target.key, &body).ok().map(Touched::made)
+    server.create_as(MEDDLER, kind, &target.key, &body).ok().map(|made| made.key)
 }
 
-fn intrude(server: &mut Server, namespace: &str, number: u64, metadata: &Value) -> Option<Touched> {
+fn intrude(server: &mut Server, namespace: &str, number: u64) -> Option<ObjectKey> {
     let kind = core("ConfigMap");
     let name = format!("{INTRUDER}{}", number % 3);
     let key = ObjectKey::of_kind(&kind, Some(namespace), &name);
-    let mut body =
-        json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"theirs": "1"}});
-    (body["metadata"]["name"], body["metadata"]["namespace"]) = (name.into(), namespace.into());
-    server.create_as(MEDDLER, &kind, &key, &body).ok().map(Touched::made)
+    let body = json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": name, "namespace": namespace}, "data": {"theirs": "1"}});
+    server.create_as(MEDDLER, &kind, &key, &body).ok().map(|made| made.key)
 }
 
 /// Makes a request for a certificate under a name of ours, for a key of their own. One of ours that is there goes first.
-fn forge_request(server: &mut Server, number: u64) -> Option<Touched> {
+fn forge_request(server: &mut Server, number: u64) -> Option<ObjectKey> {
     let kind = GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest");
     let names = request_names();
     let count = u64::try_from(names.len()).ok()?;
@@ -296,15 +341,15 @@ fn forge_request(server: &mut Server, number: u64) -> Option<Touched> {
         "usages": ["digital signature", "client auth"], "expirationSeconds": 3600});
     let body = json!({"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
         "metadata": {"name": &*key.name}, "spec": spec});
-    server.create_as(MEDDLER, &kind, &key, &body).ok().map(Touched::made)
+    server.create_as(MEDDLER, &kind, &key, &body).ok().map(|made| made.key)
 }
 
 /// Deletes a ServiceAccount of ours: a namespace of a scenario has one.
-fn delete_account(server: &mut Server, number: u64) -> Option<Touched> {
+fn delete_account(server: &mut Server, number: u64) -> Option<ObjectKey> {
     let is_ours = |object: &Object| object.marks.is_some() && &*object.kind.kind == "ServiceAccount";
     let account = one_of(server.objects().filter(is_ours).collect(), number)?;
     server.delete_as_other(&account.kind, &account.key).ok()?;
-    Some(Touched::was(account.key))
+    Some(account.key)
 }
 
 /// Has client certificates signed by another authority, or tokens with another key, and lets the API server trust that one alone.
@@ -334,11 +379,13 @@ fn let_go(server: &mut Server) {
 /// what we adopt.
 pub(super) fn tidy_up(server: &mut Server, names: &[ObjectKey], is_ours: impl Fn(&Object) -> bool) {
     let_go(server);
+    server.define_all();
     let map = core("ConfigMap");
     // It may be gone. Whoever made it again as it was holds our marks on it, too.
     let adopted = adopted();
     let annotations = json!({ANNOTATION_GENERATION: null, ANNOTATION_MANIFEST: null, ANNOTATION_ORIGIN: null, ANNOTATION_PROOF: null});
     let metadata = json!({"labels": {LABEL_OWNER: null, LABEL_CONTEXT: null}, "annotations": annotations});
+    let unmarked = json!({"metadata": metadata});
     let data = json!({"ours": null, "theirs": THEIRS});
     let _ = server.edit_as(MEDDLER, &map, &adopted, &json!({"metadata": metadata, "data": data}));
     // What was kept is given up, too: namespaces with their contents, and what we made in those and beside them.
@@ -355,7 +402,11 @@ pub(super) fn tidy_up(server: &mut Server, names: &[ObjectKey], is_ours: impl Fn
     let foreign: Vec<Object> = server.objects().filter(is_in_the_way).collect();
     for object in &foreign {
         // It may be held by its namespace.
-        let _ = server.delete_as_other(&object.kind, &object.key);
+        let _ = if object.kind.is_namespace() && !object.key.name.starts_with(NAMESPACES) {
+            server.edit_as(MEDDLER, &object.kind, &object.key, &unmarked).map(drop)
+        } else {
+            server.delete_as_other(&object.kind, &object.key).map(drop)
+        };
     }
 }
 

@@ -8,7 +8,7 @@ use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::synchronizer::{Error, STOP_LIMIT, Synchronizer as _};
-use dcm_core::status::Progress;
+use dcm_core::status::{ContextStatus, Progress, Reason};
 use futures::future::{Either, select};
 
 use super::api::{Client, Refused};
@@ -106,7 +106,9 @@ impl Person {
             self.ask(number, wish).await;
             let Ok(Some(id)) = self.client.context(number).await else { break };
             match self.contexts.wait_until_done(&id).await {
-                Ok(status) if status.progress == Progress::Done => break,
+                Ok(status) if status.progress == Progress::Done && !is_stale(&status) => break,
+                // Nobody waits for a cluster that was given up, and it is not as it was planned on.
+                Ok(status) if status.progress == Progress::Done => {}
                 // A cluster may know later changes than the store: they say whose state is true. Whether that was in the
                 // way is seen by the next look.
                 Ok(_) => drop(self.client.reconcile(number).await),
@@ -117,4 +119,10 @@ impl Person {
             self.ask(number, Wish::Forget).await;
         }
     }
+}
+
+/// True when a cluster waits for another plan.
+fn is_stale(status: &ContextStatus) -> bool {
+    let mut causes = status.lanes.values().filter_map(|lane| lane.cause.as_ref());
+    causes.any(|cause| cause.reason == Reason::PlanStale)
 }

@@ -14,9 +14,10 @@ use super::events::Told;
 use super::executor::ProcessId;
 use super::fate::Death;
 use super::judge::{self, Judge, Violation};
-use super::meddling::{self, Touched};
+use super::meddling;
 use super::people::Person;
-use super::scenario::{Act, Meddling, RefusedKind, Revocation, Scenario};
+use super::revocation::{HinderedKind, Revocation};
+use super::scenario::{Act, Meddling, Scenario};
 use super::time::Skew;
 use super::wish::Wish;
 use super::world::{Ports, Program, World};
@@ -112,13 +113,8 @@ impl<'a> Run<'a> {
         told: &'a mut dyn FnMut(Told<'_>),
     ) -> Self {
         let world = World::new(scenario, program);
-        let mut judge = Judge::new();
-        for number in 1..=scenario.clusters {
-            let cluster = world.cluster(number);
-            cluster.server(meddling::furnish);
-            let there: Vec<Object> = cluster.server(|server| server.objects().collect());
-            there.into_iter().for_each(|object| judge.meddled.note_stranger(&cluster_id(number), object.uid));
-        }
+        let judge = Judge::new();
+        (1..=scenario.clusters).for_each(|number| world.cluster(number).server(meddling::furnish));
         let began = world.now();
         Self { scenario, api, world, judge, began, steps: 0, snapshots: Vec::new(), asking: Vec::new(), told }
     }
@@ -235,10 +231,10 @@ impl<'a> Run<'a> {
         self.meddle_by(cluster, |server| meddling::meddle(server, meddling, number));
     }
 
-    fn meddle_by(&mut self, cluster: usize, meddle: impl FnOnce(&mut Server) -> Option<Touched>) {
+    fn meddle_by(&mut self, cluster: usize, meddle: impl FnOnce(&mut Server) -> Vec<ObjectKey>) {
         let touched = self.world.cluster(cluster).server(meddle);
         let (id, now) = (cluster_id(cluster), self.world.now());
-        touched.into_iter().for_each(|touched| self.judge.meddled.note_touched(&id, touched, now));
+        touched.into_iter().for_each(|key| self.judge.meddled.note(&id, key, now));
     }
 
     /// Replaces once more what credentials are bound to, as in the scenario, after the last wishes are done.
@@ -312,13 +308,18 @@ impl<'a> Run<'a> {
         for (cluster, meddling, number) in &revocation.deeds {
             self.meddle_by(*cluster, |server| meddling::meddle_with_binding(server, *meddling, *number));
         }
-        self.refuse(&revocation.refused);
-        self.ask_all(revocation.variants.iter().map(|(_, then)| Wish::Withdraw(*then)))?;
+        for (cluster, number) in &revocation.held {
+            self.meddle(*cluster, Meddling::Hold, *number);
+        }
+        self.hinder(&revocation.refused, &revocation.undeletable, &revocation.undefined);
+        let then =
+            (1..).zip(&revocation.variants).map(|(context, (_, then))| revocation.wish(context, *then));
+        self.ask_all(then)?;
         self.go_on_until(self.world.now() + WITHDRAWN_WITHIN)?;
         if let Some(right) = judge::find_right(&self.world, &self.judge) {
             return Err(self.violation("a revocation takes effect whatever is written on objects", right));
         }
-        self.refuse(&[]);
+        self.hinder(&[], &[], &[]);
         self.clear_the_way(true);
         Ok(())
     }
@@ -329,11 +330,17 @@ impl<'a> Run<'a> {
         self.wait_for(&asking)
     }
 
-    /// All clusters refuse to make or change what is of these kinds, and of no others.
-    fn refuse(&mut self, kinds: &[RefusedKind]) {
+    /// All clusters refuse to make or change what is of some kinds, to delete what is of some, and serve some no more; all others they do.
+    fn hinder(&mut self, refused: &[HinderedKind], undeletable: &[HinderedKind], undefined: &[HinderedKind]) {
+        let names =
+            |kinds: &[HinderedKind]| kinds.iter().map(|kind| kind.kind().into()).collect::<Vec<Arc<str>>>();
         for number in 1..=self.scenario.clusters {
-            let kinds = kinds.iter().map(|refused| refused.kind().into());
-            self.world.cluster(number).server(|server| server.set_refused(kinds));
+            self.meddle_by(number, |server| {
+                server.set_refused(names(refused));
+                server.set_undeletable(names(undeletable));
+                server.define_all();
+                undefined.iter().flat_map(|kind| meddling::undefine(server, *kind)).collect()
+            });
         }
     }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::sim::{Faults, Latency, Link, Seeded};
 
 use super::fate::Death;
+use super::revocation::{Revocation, let_revoke};
 use super::store::StoreFaults;
 use super::time::Skew;
 use super::wish::{POLICIES, STATES, Variant, Wish};
@@ -58,41 +59,6 @@ pub struct Scenario {
     /// Before the end, rights are taken away: none where they are not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revocation: Option<Revocation>,
-}
-
-/// Rights are taken away from a user, while people on clusters do what they can against it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Revocation {
-    /// What is wanted of each app context before, and with the withdrawal.
-    pub variants: Vec<(Variant, Variant)>,
-    /// What is done before to bindings: on which cluster, what, and a number that decides which one it hits.
-    pub deeds: Vec<(usize, Meddling, u64)>,
-    /// Kinds of which all clusters refuse what is to be made or changed.
-    pub refused: Vec<RefusedKind>,
-}
-
-/// A kind of which an admission webhook refuses each creation and update.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum RefusedKind {
-    /// ResourceQuota.
-    ResourceQuota,
-    /// Role.
-    Role,
-    /// ServiceAccount.
-    ServiceAccount,
-}
-
-impl RefusedKind {
-    /// The name of the kind.
-    #[must_use]
-    pub fn kind(self) -> &'static str {
-        match self {
-            Self::ResourceQuota => "ResourceQuota",
-            Self::Role => "Role",
-            Self::ServiceAccount => "ServiceAccount",
-        }
-    }
 }
 
 /// Something that happens to the world.
@@ -202,10 +168,23 @@ pub enum Meddling {
     LetGo,
     /// Writes other marks on one of our objects: a later generation, the marks of another one, another app context.
     ForgeMarks,
-    /// Puts something of their own into one of our namespaces, with the marks of one of our objects, their proof included.
+    /// Puts a copy of one of our objects into one of our namespaces under another name, with its marks and their proof: mostly with a
+    /// later generation.
     CopyMarks,
     /// Changes what one of our objects says, under the name of our field manager.
     EditAsUs,
+    /// Changes what one of our objects says, and resets who is said to have written what of it.
+    EditUnnoted,
+    /// Writes the marks of one of our objects on something of their own.
+    MarkTheirs,
+    /// Makes a ServiceAccount under the name of one of ours, before we do or in its place.
+    TakeAccount,
+    /// Has a controller copy the labels of our ServiceAccounts onto objects of its own, from now on.
+    CopyLabels,
+    /// Removes the definition of a kind that we have objects of, with those.
+    Undefine,
+    /// Makes such definitions again.
+    Define,
     /// Makes a request for a certificate of their own under the name of one of ours, or puts it in the place of ours.
     ForgeRequest,
     /// Deletes a ServiceAccount of ours.
@@ -215,10 +194,10 @@ pub enum Meddling {
 }
 
 /// Draws a scenario. Each seed has some kinds of trouble and not others, so that each is met alone, too.
-struct Draw {
-    random: Seeded,
+pub(super) struct Draw {
+    pub(super) random: Seeded,
     /// People change their minds all the time, and much is late: what was begun meets what undoes it.
-    restless: bool,
+    pub(super) restless: bool,
 }
 
 impl Scenario {
@@ -256,6 +235,7 @@ impl Scenario {
         let_replace_accounts(seed, &mut scenario);
         let_replace_authorities(seed, &mut scenario);
         let_have_twins(seed, &mut scenario);
+        let_attack(seed, &mut scenario);
         let_revoke(seed, &mut scenario);
         scenario
     }
@@ -355,6 +335,26 @@ fn let_forge(seed: u64, scenario: &mut Scenario) {
     }
 }
 
+/// In some scenarios people on clusters try to make us delete what is theirs, or trust what they made, and controllers and
+/// administrators do to us what they do to everybody.
+fn let_attack(seed: u64, scenario: &mut Scenario) {
+    let draw = Draw { random: Seeded::named(seed, "attacks"), restless: false };
+    for (meddling, times_max) in [
+        (Meddling::EditUnnoted, 6),
+        (Meddling::MarkTheirs, 6),
+        (Meddling::TakeAccount, 4),
+        (Meddling::CopyLabels, 1),
+        (Meddling::Undefine, 2),
+    ] {
+        if draw.one_in(5) {
+            scenario.meddle(&draw, meddling, times_max);
+        }
+    }
+    if scenario.does(Meddling::Undefine) {
+        scenario.meddle(&draw, Meddling::Define, 4);
+    }
+}
+
 /// In some scenarios people delete all ServiceAccounts of a namespace, as by `kubectl delete serviceaccounts --all`.
 fn let_replace_accounts(seed: u64, scenario: &mut Scenario) {
     let draw = Draw { random: Seeded::named(seed, "accounts"), restless: false };
@@ -387,34 +387,12 @@ fn let_have_twins(seed: u64, scenario: &mut Scenario) {
     }
 }
 
-/// In some scenarios rights are taken away, against what people on clusters do.
-fn let_revoke(seed: u64, scenario: &mut Scenario) {
-    let draw = Draw { random: Seeded::named(seed, "revocations"), restless: false };
-    if !draw.one_in(3) {
-        return;
-    }
-    let clusters = u64::try_from(scenario.clusters).unwrap_or(1);
-    let deeds = [
-        Meddling::Hold,
-        Meddling::ForgeMarks,
-        Meddling::EditAsUs,
-        Meddling::Edit,
-        Meddling::Unmark,
-        Meddling::Delete,
-    ];
-    let count = u64::try_from(deeds.len()).unwrap_or(1);
-    let deed = |_| {
-        let deed = deeds.get(usize::try_from(draw.below(count)).unwrap_or(0)).copied();
-        (draw.count(1, clusters), deed.unwrap_or(Meddling::Hold), draw.random_number())
-    };
-    let variants = (0..scenario.contexts).map(|_| (draw.variant(), draw.variant())).collect();
-    let deeds = (0..draw.count(0, 6)).map(deed).collect();
-    let refused = [RefusedKind::ResourceQuota, RefusedKind::Role, RefusedKind::ServiceAccount];
-    let refused = refused.into_iter().filter(|_| draw.one_in(3)).collect();
-    scenario.revocation = Some(Revocation { variants, deeds, refused });
-}
-
 impl Scenario {
+    fn does(&self, meddling: Meddling) -> bool {
+        let is_it = |act: &Act| matches!(act, Act::Meddle { meddling: it, .. } if *it == meddling);
+        self.acts.iter().any(|(_, act)| is_it(act))
+    }
+
     /// Adds this deed at up to `times_max` random moments.
     fn meddle(&mut self, draw: &Draw, meddling: Meddling, times_max: u64) {
         for _ in 0..draw.count(1, times_max) {
@@ -452,16 +430,16 @@ fn let_die(seed: u64, acts: &mut [(Duration, Act)]) {
 }
 
 impl Draw {
-    fn below(&self, bound: u64) -> u64 {
+    pub(super) fn below(&self, bound: u64) -> u64 {
         self.random.below(bound)
     }
 
-    fn one_in(&self, number: u64) -> bool {
+    pub(super) fn one_in(&self, number: u64) -> bool {
         self.below(number) == 0
     }
 
     /// A number from `min` to `max`.
-    fn count(&self, min: u64, max: u64) -> usize {
+    pub(super) fn count(&self, min: u64, max: u64) -> usize {
         usize::try_from(min + self.below(max - min + 1)).unwrap_or(usize::MAX)
     }
 
@@ -528,7 +506,7 @@ impl Draw {
         }
     }
 
-    fn variant(&self) -> Variant {
+    pub(super) fn variant(&self) -> Variant {
         // Few enough that one comes back now and then.
         Variant(self.below(STATES))
     }
@@ -543,7 +521,7 @@ impl Draw {
         }
     }
 
-    fn removal(&self) -> Wish {
+    pub(super) fn removal(&self) -> Wish {
         let deadline = if self.one_in(3) { u32::try_from(self.count(5, 60)).ok() } else { None };
         Wish::Remove { delete_contents: self.one_in(2), deadline }
     }
@@ -622,7 +600,7 @@ impl Draw {
         }
     }
 
-    fn random_number(&self) -> u64 {
+    pub(super) fn random_number(&self) -> u64 {
         self.below(u64::MAX)
     }
 

@@ -85,7 +85,10 @@ pub(super) const ADOPTED: &str = "shared";
 /// What it says, under the key `theirs`.
 pub(super) const THEIRS: &str = "1";
 
-/// The namespace in which it is.
+/// The ServiceAccount of a namespace.
+pub(super) const ACCOUNT: &str = "ci";
+
+/// The namespace in which [`ADOPTED`] is.
 pub(super) const COMMON: &str = "common";
 
 /// How many kinds of objects a variant has or has not.
@@ -283,7 +286,7 @@ fn cluster_role(context: usize) -> Value {
 }
 
 fn service_account(namespace: &str) -> Value {
-    json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "ci", "namespace": namespace}})
+    json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": ACCOUNT, "namespace": namespace}})
 }
 
 /// Says something about what somebody else made: more than they did, another thing, or the same.
@@ -330,7 +333,7 @@ fn certificate(context: usize, serial: u64) -> Step {
 fn token(namespace: &str, serial: u64) -> Step {
     let token = TokenRequest {
         namespace: namespace.into(),
-        service_account: "ci".into(),
+        service_account: ACCOUNT.into(),
         // So that one request is told from the other.
         lifetime_seconds: i64::try_from(serial).ok().map(|serial| i64::from(LIFETIME_SECONDS) + serial),
     };

@@ -449,3 +449,24 @@ async fn what_is_of_a_kind_that_is_not_served_any_more_is_gone() {
         engine.shutdown().await;
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_was_made_of_a_kind_that_is_served_again_is_followed_and_removed() {
+    let world = World::new(1);
+    let engine = world.engine();
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    engine.contexts().apply(&with_policy()).await.unwrap();
+    done(&engine, &context_id()).await;
+    cluster.server(|server| server.undefine("NetworkPolicy"));
+    // By then it is long until somebody looks again whether the kind is served.
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    cluster.server(dcm_sync::sim::Server::define_all);
+    let mut wanted = with_policy();
+    wanted.labels.insert("edit".into(), "1".into());
+    engine.contexts().apply(&wanted).await.unwrap();
+    until_so(|| world.owned(1).len() == 2).await;
+    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
+    done(&engine, &context_id()).await;
+    assert_eq!(world.owned(1), Vec::<String>::new());
+    engine.shutdown().await;
+}

@@ -10,6 +10,8 @@ use dcm_sync::simulation::{Ports, Scenario, engine, engine_without, run};
 /// How many seeds behind the recorded one are tried.
 const FURTHER_SEEDS: u64 = 300;
 
+const OURS: &str = "nothing is deleted or changed that we did not make";
+const APART: &str = "one cloud's objects change nothing of another";
 const RECORDED: &str = "nothing is made without a record";
 const TRUE: &str = "a status claims only what is";
 const PLANNED: &str = "what is bound to a plan is done as planned";
@@ -18,30 +20,30 @@ const ONCE: &str = "what is answered is not asked for again";
 
 /// Safeguards, each with a seed that finds its loss, and the rule that is violated.
 const FOUND: [(Safeguard, u64, &str); 26] = [
-    (Safeguard::UidProof, 100, "only what we made is deleted"),
-    (Safeguard::MarksProved, 1, "an unproved mark changes nothing"),
-    (Safeguard::AdoptedStays, 1, "only what we made is deleted"),
+    (Safeguard::UidProof, 100, OURS),
+    (Safeguard::MarksProved, 1, APART),
+    (Safeguard::AdoptedStays, 1, OURS),
     (Safeguard::ContentsCounted, 108, "what others put into a namespace is kept"),
     (Safeguard::KindsNamed, 1, RECORDED),
     (Safeguard::StoredFirst, 19, RECORDED),
     (Safeguard::RecordsReadAgain, 158, ONCE),
     (Safeguard::StockTaken, 8, TRUE),
-    (Safeguard::OwnerLookedUp, 242, "an older fence overwrites no newer one"),
+    (Safeguard::OwnerLookedUp, 955, "an older fence overwrites no newer one"),
     (Safeguard::Budget, 8, "the write budget is kept"),
     (Safeguard::RequestsAwaited, 244, TRUE),
     (Safeguard::TombstoneKept, 6, TRUE),
     (Safeguard::PauseKept, 27, "nothing begins once a stop has returned"),
     (Safeguard::SessionKept, 6089, "nothing begins once a stop has returned"),
-    (Safeguard::StateObserved, 165, "only what we made is deleted"),
+    (Safeguard::StateObserved, 74, OURS),
     (Safeguard::DoubtSettled, 51, "what is done is not undone late"),
     (Safeguard::PlanCompared, 19, PLANNED),
     (Safeguard::PlanHeld, 26, PLANNED),
     (Safeguard::DriftCorrected, 18, WANTED),
-    (Safeguard::RequestCompared, 24, "nothing is approved that we did not ask for"),
-    (Safeguard::AccountCompared, 345, TRUE),
+    (Safeguard::RequestCompared, 26, "nothing is approved that we did not ask for"),
+    (Safeguard::AccountCompared, 229, TRUE),
     (Safeguard::CredentialTried, 44, "no token counts as issued untried"),
     (Safeguard::CredentialsTriedAgain, 32, WANTED),
-    (Safeguard::NamesCompared, 7, "no lane takes what another wants"),
+    (Safeguard::NamesCompared, 48, "no lane takes what another wants"),
     (Safeguard::RightsWithdrawn, 9, "a revocation takes effect whatever is written on objects"),
     (Safeguard::SharedEvenly, 16, WANTED),
 ];

@@ -4,7 +4,7 @@
 use dcm_sync::simulation::{Scenario, engine, run};
 
 /// What a scenario is called, and what it is.
-const SCENARIOS: [(&str, &str); 24] = [
+const SCENARIOS: [(&str, &str); 25] = [
     (
         "a lane was removed while it asked for a certificate",
         include_str!("scenarios/removed-while-asking.json"),
@@ -97,6 +97,10 @@ const SCENARIOS: [(&str, &str); 24] = [
     (
         "a worker was read after its session was reported to have ended",
         include_str!("scenarios/read-after-its-end.json"),
+    ),
+    (
+        "an object of a kind that is served again was seen and not seen, and its lane was planned for ever",
+        include_str!("scenarios/made-of-a-kind-that-is-served-again.json"),
     ),
 ];
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use dcm_core::app_context::Generation;
+use dcm_core::app_context::{Generation, Request};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
@@ -71,6 +71,8 @@ pub(in crate::simulation) struct Facts {
     bound: BTreeMap<(ContextId, ClusterId), Bound>,
     /// The objects that manifests speak of.
     manifests: BTreeMap<ContentHash, ObjectKey>,
+    /// The objects that each app context ever wanted, those of its requests for credentials included.
+    wanted: BTreeSet<(ContextId, ObjectKey)>,
     /// Clusters that are paused.
     stopped: BTreeSet<ClusterId>,
     /// What is paused, and of which whoever paused it was told that nothing is under way.
@@ -142,6 +144,11 @@ impl Facts {
     /// The object that a manifest speaks of.
     pub(in crate::simulation) fn key(&self, manifest: &ContentHash) -> Option<&ObjectKey> {
         self.manifests.get(manifest)
+    }
+
+    /// True for an object that an app context wanted at some time, or that is asked for a credential of it.
+    pub(in crate::simulation) fn has_wanted(&self, context: &ContextId, key: &ObjectKey) -> bool {
+        self.wanted.contains(&(context.clone(), key.clone()))
     }
 
     /// True when nothing may be sent.
@@ -236,6 +243,14 @@ impl Facts {
         }
         let prefix = path::results(context);
         self.results.retain(|path| !prefix.contains(path) || named.contains(path));
+        let steps = root.bundles.values().flatten();
+        let keys = steps.filter_map(|step| match &step.action {
+            ActionRecord::Apply { manifest, .. } => self.key(manifest).cloned(),
+            ActionRecord::Request { request: Request::Certificate(request), .. } => Some(request.object()),
+            ActionRecord::Request { request: Request::Token(request), .. } => Some(request.account()),
+        });
+        let keys: Vec<_> = keys.map(|key| (context.clone(), key)).collect();
+        self.wanted.extend(keys);
         self.bind(context, &root);
         self.roots.insert((context.clone(), root.generation), root);
     }

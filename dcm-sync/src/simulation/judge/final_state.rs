@@ -14,7 +14,7 @@ use dcm_core::port::synchronizer::Issued;
 
 use super::super::api::Api;
 use super::super::events::Event;
-use super::super::meddling::Meddled;
+use super::super::meddling::{Meddled, is_copy};
 use super::super::scenario::Scenario;
 use super::super::wish::REVOKED;
 use super::super::world::World;
@@ -102,7 +102,7 @@ fn of_cluster(
                 || manifests(bundle).any(|(manifest, _)| manifest.key().kind == object.key.kind)
         });
         let is_revived = meddled.lost(cluster).is_some() && !is_looked_for;
-        if !expected.contains(&object.key) && !is_revived {
+        if !expected.contains(&object.key) && !is_revived && !is_copy(object) {
             differences.push(format!("{} on {cluster} is left of {}", object.key, marks.context));
         }
     }

@@ -29,8 +29,10 @@ pub struct Invariant {
 
 /// All of them.
 pub const INVARIANTS: &[Invariant] = &[
-    Invariant { name: "only what we made is deleted", holds: ownership::only_what_we_made_is_deleted },
-    Invariant { name: "what others made is left alone", holds: ownership::what_others_made_is_left_alone },
+    Invariant {
+        name: "nothing is deleted or changed that we did not make",
+        holds: ownership::nothing_is_deleted_or_changed_that_we_did_not_make,
+    },
     Invariant {
         name: "no lane takes what another wants",
         holds: ownership::no_lane_takes_what_another_wants,
@@ -68,8 +70,12 @@ pub const INVARIANTS: &[Invariant] = &[
     },
     Invariant { name: "no token counts as issued untried", holds: asking::no_token_counts_as_issued_untried },
     Invariant {
-        name: "an unproved mark changes nothing",
-        holds: ownership::an_unproved_mark_changes_nothing,
+        name: "no token is asked for of an account that we did not make",
+        holds: ownership::no_token_is_asked_for_of_an_account_that_we_did_not_make,
+    },
+    Invariant {
+        name: "one cloud's objects change nothing of another",
+        holds: ownership::one_clouds_objects_change_nothing_of_another,
     },
     Invariant {
         name: "what is bound to a plan is done as planned",

@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use dcm_core::app_context::Existing;
 use dcm_core::manifest::ObjectKey;
-use dcm_core::name::{ClusterId, ContextId};
+use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::{Object, Origin};
 use dcm_core::port::store::Write;
 use dcm_core::port::synchronizer::Disposal;
 
+use super::status::is_disturbed;
 use super::{Scene, handled, lane, objects, root};
 use crate::record::{ActionRecord, Lane, Root, path};
 use crate::sim::Verb;
@@ -19,25 +20,80 @@ use crate::simulation::meddling::INTRUDER;
 /// How long it may take from counting a namespace's contents to its deletion.
 const COUNTED: Duration = Duration::from_secs(120);
 
-/// A deletion hits objects that the engine made, and none that it adopted.
-pub(super) fn only_what_we_made_is_deleted(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
-    let Some(Handled { cluster, context, deed: Deed::Deleted { key, observed, .. }, .. }) = handled(event)
+/// A deletion hits objects that the engine made, and none that it adopted; and what others made is first changed by us in a generation of
+/// which a step adopts or overwrites it. What is written on an object makes it no object of ours, unless a proof is.
+pub(super) fn nothing_is_deleted_or_changed_that_we_did_not_make(
+    scene: &Scene<'_>,
+    event: &Event,
+) -> Result<(), String> {
+    let Some(handled @ Handled { cluster, deed, .. }) = handled(event) else { return Ok(()) };
+    match deed {
+        Deed::Deleted { key, observed, .. } => {
+            let uid = &observed.uid;
+            let is_adopted =
+                scene.facts.object(cluster, uid).is_some_and(|known| known.origin == Origin::Adopted);
+            if is_adopted {
+                return Err(format!("{key} on {cluster} was adopted, and was deleted"));
+            }
+            match is_ours(scene, handled, key, uid) {
+                true => Ok(()),
+                false => Err(format!("{key} on {cluster} was never ours, and was deleted")),
+            }
+        }
+        // What is approved has an invariant of its own: its content tells whether it is as good as ours.
+        Deed::Changed(verb, Written { key, uid, .. }) if *verb != Verb::Approve => {
+            let root = handled.context.as_ref().and_then(|id| scene.facts.root(id, handled.generation));
+            let is_taken_over =
+                *verb == Verb::Update && root.is_some_and(|root| takes_over(scene, root, cluster, key));
+            if is_taken_over || is_ours(scene, handled, key, uid) {
+                return Ok(());
+            }
+            Err(format!("{key} on {cluster} is not ours, and nobody wants it taken over: {verb:?}"))
+        }
+        Deed::Changed(..) | Deed::Created(_) | Deed::Token(_) => Ok(()),
+    }
+}
+
+/// A token is asked for only of an account that is ours, as soon as it can be known whose it is: whoever made another one may hold tokens
+/// of it.
+pub(super) fn no_token_is_asked_for_of_an_account_that_we_did_not_make(
+    scene: &Scene<'_>,
+    event: &Event,
+) -> Result<(), String> {
+    let Some(handled @ Handled { cluster, deed: Deed::Token(_), before: Some(account), .. }) = handled(event)
     else {
         return Ok(());
     };
-    match scene.facts.object(cluster, &observed.uid) {
-        Some(known) if known.origin == Origin::Adopted => {
-            Err(format!("{key} on {cluster} was adopted, and was deleted"))
-        }
-        Some(known) if known.is_made => Ok(()),
-        _ if is_in_place_of_ours(scene, cluster, context.as_ref(), key) => Ok(()),
-        _ if scene.meddled.is_stranger(cluster, &observed.uid) => {
-            Err(format!("{key} on {cluster} was made by somebody else, and was deleted"))
-        }
-        // What was copied with its proof, name and all, counts as ours until another UID is recorded.
-        _ if !is_recorded_otherwise(scene, cluster, context.as_ref(), key, &observed.uid) => Ok(()),
-        _ => Err(format!("{key} on {cluster} was never ours, and was deleted")),
+    if is_disturbed(scene, cluster, &account.key) {
+        return Ok(());
     }
+    match is_ours(scene, handled, &account.key, &account.uid) {
+        true => Ok(()),
+        false => Err(format!("{} on {cluster} is not ours, and a token is issued for it", account.key)),
+    }
+}
+
+/// True for an object that a write hits with right: the engine has written it, its UID is recorded, or its marks are proved for this place
+/// and no other UID is recorded of one that is there; and for what is in the place of a binding of ours.
+fn is_ours(scene: &Scene<'_>, handled: &Handled, key: &ObjectKey, uid: &Arc<str>) -> bool {
+    let Handled { cluster, context, before, .. } = handled;
+    if scene.facts.object(cluster, uid).is_some() {
+        return true;
+    }
+    let lane = context.as_ref().and_then(|context| lane(scene, context, cluster));
+    let record = lane.as_ref().and_then(|lane| lane.objects.get(key));
+    if key.is_binding() && record.is_some_and(|record| record.origin == Origin::Created) {
+        return true;
+    }
+    let other = record.filter(|record| record.uid.as_ref().is_some_and(|recorded| recorded != uid));
+    if record.is_some_and(|record| record.uid.as_ref() == Some(uid)) {
+        return true;
+    }
+    // What was copied with its proof, name and all, counts as ours until its UID is recorded.
+    let proofs = scene.world.proofs(cluster);
+    let is_proved =
+        before.as_ref().zip(proofs).is_some_and(|(before, proofs)| proofs.proves(key, &before.body));
+    is_proved && other.is_none_or(|record| record.may_be_gone)
 }
 
 /// What is taken away from a cluster, or let go, is wanted there by no other lane: neither by that of another app context, nor by
@@ -75,64 +131,25 @@ pub(super) fn no_lane_takes_what_another_wants(scene: &Scene<'_>, event: &Event)
     }
 }
 
-/// A cluster is ahead of the store only by a generation that was wanted once: no number of somebody else's gets into a record.
-pub(super) fn an_unproved_mark_changes_nothing(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+/// A record speaks of nothing that its app context never wanted, and a cluster is ahead of it only by a generation that was wanted once: no
+/// object of another one, and no number of somebody else's, gets into it.
+pub(super) fn one_clouds_objects_change_nothing_of_another(
+    scene: &Scene<'_>,
+    event: &Event,
+) -> Result<(), String> {
     let Event::Stored(Write::Create { path, document } | Write::Update { path, document, .. }) = event else {
         return Ok(());
     };
     let Some(context) = path::context_of_lane(path) else { return Ok(()) };
-    let ahead = document.read::<Lane>().ok().and_then(|lane| lane.ahead);
-    match ahead.filter(|ahead| scene.facts.root(&context, *ahead).is_none()) {
-        Some(ahead) => Err(format!("{path} holds generation {ahead}, which nobody ever wanted of {context}")),
+    let Ok(lane) = document.read::<Lane>() else { return Ok(()) };
+    if let Some(ahead) = lane.ahead.filter(|ahead| scene.facts.root(&context, *ahead).is_none()) {
+        return Err(format!("{path} holds generation {ahead}, which nobody ever wanted of {context}"));
+    }
+    let of_causes = lane.causes.iter().filter_map(|cause| cause.object.as_ref());
+    match lane.objects.keys().chain(of_causes).find(|key| !scene.facts.has_wanted(&context, key)) {
+        Some(key) => Err(format!("{path} speaks of {key}, which nobody ever wanted of {context}")),
         None => Ok(()),
     }
-}
-
-/// True when a lane's record has another UID of an object.
-fn is_recorded_otherwise(
-    scene: &Scene<'_>,
-    cluster: &ClusterId,
-    context: Option<&ContextId>,
-    key: &ObjectKey,
-    uid: &Arc<str>,
-) -> bool {
-    let lane = context.and_then(|context| lane(scene, context, cluster));
-    let recorded = lane.as_ref().and_then(|lane| lane.objects.get(key)?.uid.as_ref());
-    recorded.is_some_and(|recorded| recorded != uid)
-}
-
-/// True for a binding with the name of one that we made: it is ours whatever its UID.
-fn is_in_place_of_ours(
-    scene: &Scene<'_>,
-    cluster: &ClusterId,
-    context: Option<&ContextId>,
-    key: &ObjectKey,
-) -> bool {
-    let lane = context.and_then(|context| lane(scene, context, cluster));
-    let recorded = lane.as_ref().and_then(|lane| lane.objects.get(key));
-    key.is_binding() && recorded.is_some_and(|recorded| recorded.origin == Origin::Created)
-}
-
-/// What others made is first changed by us in a generation of which a step adopts or overwrites it.
-pub(super) fn what_others_made_is_left_alone(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
-    let Some(Handled { cluster, context, generation, deed: Deed::Changed(verb, written), .. }) =
-        handled(event)
-    else {
-        return Ok(());
-    };
-    let Written { key, uid, .. } = written;
-    if !scene.meddled.is_stranger(cluster, uid) || scene.facts.object(cluster, uid).is_some() {
-        return Ok(());
-    }
-    let root = context.as_ref().and_then(|context| scene.facts.root(context, *generation));
-    // What is approved has an invariant of its own: its content tells whether it is as good as ours.
-    let is_approved = *verb == Verb::Approve;
-    let is_taken_over =
-        *verb == Verb::Update && root.is_some_and(|root| takes_over(scene, root, cluster, key));
-    if is_approved || is_taken_over || is_in_place_of_ours(scene, cluster, context.as_ref(), key) {
-        return Ok(());
-    }
-    Err(format!("{key} on {cluster} was made by somebody else, and nobody wants it taken over: {verb:?}"))
 }
 
 /// True when a cluster is to hold an object, whoever made it.

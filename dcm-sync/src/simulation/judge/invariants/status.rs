@@ -151,7 +151,7 @@ fn nothing_is_there(scene: &Scene<'_>, cluster: &ClusterId, context: &ContextId)
 }
 
 /// True when somebody else did something of which the engine need not know yet.
-fn is_disturbed(scene: &Scene<'_>, cluster: &ClusterId, key: &ObjectKey) -> bool {
+pub(super) fn is_disturbed(scene: &Scene<'_>, cluster: &ClusterId, key: &ObjectKey) -> bool {
     scene.meddled.known_since(cluster, key).is_some_and(|since| scene.world.now() <= since + UNAWARE)
 }
 

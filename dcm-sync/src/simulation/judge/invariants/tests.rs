@@ -9,8 +9,8 @@ use dcm_core::app_context::{
 };
 use dcm_core::manifest::{Manifest, ObjectKey};
 use dcm_core::name::AppName;
-use dcm_core::plan::Observed;
-use dcm_core::port::cluster::{ClusterUid, Deletion, Fence, Object, Precondition};
+use dcm_core::plan::{Observed, Recorded};
+use dcm_core::port::cluster::{ClusterUid, Deletion, Fence, Object, Origin, Precondition};
 use dcm_core::port::store::{Document, Path, Store as _, Write};
 use dcm_core::port::synchronizer::{Disposal, Removal};
 use dcm_core::status::{Intent, LaneState};
@@ -30,6 +30,8 @@ use crate::sim::{Latency, Verb, cluster_id};
 use crate::simulation::events::{Asked, Deed, Event, Handled, Sent, Written};
 
 const UID: &str = "a-uid";
+
+const OURS: &str = "nothing is deleted or changed that we did not make";
 
 /// A world in which nothing happens but what a test says.
 struct Staged<'a> {
@@ -144,6 +146,20 @@ fn written(body: Value) -> Written {
     Written { key: key(body), uid: UID.into(), marks: None }
 }
 
+/// An object without marks, as it is on the cluster.
+fn there(body: &Value) -> Object {
+    let manifest = Manifest::new(body.clone()).unwrap();
+    Object {
+        kind: manifest.kind().clone(),
+        key: manifest.key().clone(),
+        uid: UID.into(),
+        resource_version: "1".into(),
+        marks: None,
+        deleting: None,
+        body: Arc::new(body.clone()),
+    }
+}
+
 fn deleted(body: Value) -> Deed {
     let observed = Precondition { uid: UID.into(), resource_version: "1".into() };
     Deed::Deleted { key: key(body), observed, deletion: Deletion::Gone }
@@ -153,25 +169,65 @@ fn deleted(body: Value) -> Deed {
 fn a_deletion_of_what_somebody_else_made_is_seen() {
     let mut stage = Staged::new();
     let deletion = Event::Handled(stage.handled(deleted(config_map())));
-    let rule = "only what we made is deleted";
-    assert!(stage.holds(rule, &deletion));
-    stage.judge.meddled.note_stranger(&cluster_id(1), UID.into());
-    assert!(!stage.holds(rule, &deletion));
+    assert!(!stage.holds(OURS, &deletion));
+    let made = stage.handled(Deed::Created(written(config_map())));
+    stage.judge.facts.take_in(&Event::Handled(made), stage.world.now());
+    assert!(stage.holds(OURS, &deletion));
+}
+
+#[test]
+fn a_token_of_an_account_that_somebody_else_made_is_seen() {
+    let rule = "no token is asked for of an account that we did not make";
+    let mut stage = Staged::new();
+    let account = json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "ci", "namespace": "team"}});
+    let issued = stage.handled(Deed::Token("team/ci".into()));
+    let issued = Event::Handled(Handled { before: Some(Box::new(there(&account))), ..issued });
+    assert!(!stage.holds(rule, &issued));
+    let made = stage.handled(Deed::Created(written(account)));
+    stage.judge.facts.take_in(&Event::Handled(made), stage.world.now());
+    assert!(stage.holds(rule, &issued));
+}
+
+#[test]
+fn a_record_that_speaks_of_what_another_one_has_is_seen() {
+    for (is_wanted, is_right) in [(true, true), (false, false)] {
+        let mut stage = Staged::new();
+        let root = stage.desire(&context([apply(namespace(), Existing::Refuse)]), |_| ());
+        let object = if is_wanted { namespace() } else { config_map() };
+        let manifest = Manifest::new(object).unwrap();
+        let record = Recorded {
+            kind: manifest.kind().clone(),
+            uid: None,
+            may_be_gone: false,
+            manifest: None,
+            origin: Origin::Created,
+            stage: Stage(0),
+            stored: None,
+        };
+        let objects = [(manifest.key().clone(), record)].into();
+        let lane = Lane { state: LaneState::Pending, objects, ..stage.done(&root) };
+        let write = Write::Create {
+            path: path::lane(&context_id(1), &cluster_id(1)),
+            document: Document::from_value(&lane).unwrap(),
+        };
+        assert_eq!(
+            stage.holds("one cloud's objects change nothing of another", &Event::Stored(write)),
+            is_right
+        );
+    }
 }
 
 #[test]
 fn a_change_of_what_somebody_else_made_is_seen_unless_a_step_takes_it_over() {
-    let rule = "what others made is left alone";
     for (existing, is_right) in
         [(Existing::Refuse, false), (Existing::Adopt, true), (Existing::Overwrite, true)]
     {
         let mut stage = Staged::new();
-        stage.judge.meddled.note_stranger(&cluster_id(1), UID.into());
         stage.desire(&context([apply(config_map(), existing)]), |_| ());
         let updated = stage.handled(Deed::Changed(Verb::Update, written(config_map())));
-        assert_eq!(stage.holds(rule, &Event::Handled(updated)), is_right, "{existing:?}");
+        assert_eq!(stage.holds(OURS, &Event::Handled(updated)), is_right, "{existing:?}");
         let other = stage.handled(Deed::Changed(Verb::Update, written(namespace())));
-        assert!(!stage.holds(rule, &Event::Handled(other)), "no step is about it");
+        assert!(!stage.holds(OURS, &Event::Handled(other)), "no step is about it");
     }
 }
 
@@ -263,15 +319,7 @@ fn a_write_that_is_bound_to_a_plan_and_not_as_planned_is_seen() {
     assert!(!stage.holds(rule, &Event::Handled(made.clone())), "nobody has stored that it is as planned");
     let checked = Lane { checked: 1, fence: Fence(1), ..Lane::untouched(stage.world.now()) };
     stage.store(path::lane(&context_id(1), &cluster_id(1)), &checked).unwrap();
-    let there = Object {
-        kind: manifest.kind().clone(),
-        key: manifest.key().clone(),
-        uid: UID.into(),
-        resource_version: "1".into(),
-        marks: None,
-        deleting: None,
-        body: Arc::new(config_map()),
-    };
+    let there = there(&config_map());
     let deed = Deed::Changed(Verb::Update, written(config_map()));
     let over = Event::Handled(Handled { before: Some(Box::new(there)), ..stage.handled(deed) });
     assert!(!stage.holds(rule, &over), "somebody has made it meanwhile");
