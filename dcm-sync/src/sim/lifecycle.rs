@@ -64,6 +64,9 @@ impl Server {
         let accounts: Vec<(ObjectKey, Value)> =
             states.map(|state| (state.key.clone(), state.body()["metadata"]["labels"].clone())).collect();
         let kind = Kind::named("Role");
+        if self.undefined.contains(&kind.gvk.kind) {
+            return;
+        }
         for (account, labels) in accounts {
             let key = key_of(kind, account.namespace.as_deref(), &account.name);
             if self.objects.contains_key(&key) {

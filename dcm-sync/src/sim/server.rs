@@ -219,7 +219,7 @@ impl Server {
         self.undefined.insert(kind.into());
     }
 
-    /// Serves all such kinds again; there is no object of them.
+    /// Serves again all kinds that [`Self::undefine`] took away; there is no object of them.
     pub fn define_all(&mut self) {
         self.undefined.clear();
     }

@@ -232,10 +232,10 @@ impl Server {
         self.edit(kind, key, patch, |owners, live, body| owners.edited(manager, live, body))
     }
 
-    /// The same with a reset of `metadata.managedFields`: nobody is said to have written anything of it.
+    /// Changes an object as [`Self::edit_as`] does, and resets `metadata.managedFields`: nobody is said to have written anything of it.
     ///
     /// # Errors
-    /// The same.
+    /// Those of [`Self::edit_as`].
     pub fn edit_unnoted(
         &mut self,
         kind: &GroupVersionKind,

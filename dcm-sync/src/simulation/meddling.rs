@@ -27,6 +27,9 @@ const MEDDLER: &str = "kubectl-edit";
 /// What the names begin with of what they put into our namespaces.
 pub(super) const INTRUDER: &str = "intruder-";
 
+/// A generation that leaves no room: those behind it are used up by the next ones.
+const LAST_GENERATION: u64 = u64::MAX - 3;
+
 /// What they hold things back with.
 const FINALIZER: &str = "example.com/hold";
 
@@ -251,7 +254,7 @@ fn copy_marks(server: &mut Server, target: &Object, number: u64) -> Option<Objec
     let generation = target.marks.as_ref().map(|marks| marks.generation.0).unwrap_or_default();
     let later = match number % 4 {
         0 => None,
-        1 => Some(u64::MAX - 3),
+        1 => Some(LAST_GENERATION),
         more => Some(generation.saturating_add(more)),
     };
     if let Some(later) = later {

@@ -107,8 +107,8 @@ impl Person {
             let Ok(Some(id)) = self.client.context(number).await else { break };
             match self.contexts.wait_until_done(&id).await {
                 Ok(status) if status.progress == Progress::Done && !is_stale(&status) => break,
-                // Nobody waits for a cluster that was given up, and it is not as it was planned on.
-                Ok(status) if status.progress == Progress::Done => {}
+                // A cluster that was given up counts as done, and may wait for another plan: the next one who asks makes it.
+                Ok(status) if status.progress == Progress::Done => self.clock.sleep(TRY_AGAIN).await,
                 // A cluster may know later changes than the store: they say whose state is true. Whether that was in the
                 // way is seen by the next look.
                 Ok(_) => drop(self.client.reconcile(number).await),

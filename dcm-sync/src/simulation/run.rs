@@ -305,6 +305,7 @@ impl<'a> Run<'a> {
     fn revoke(&mut self, revocation: &Revocation) -> Result<(), Violation> {
         self.ask_all(revocation.variants.iter().map(|(before, _)| Wish::Apply(*before)))?;
         self.go_on_until(self.world.now() + SETTLED_WITHIN)?;
+        let before = judge::rights(&self.world, &self.judge);
         for (cluster, meddling, number) in &revocation.deeds {
             self.meddle_by(*cluster, |server| meddling::meddle_with_binding(server, *meddling, *number));
         }
@@ -316,7 +317,7 @@ impl<'a> Run<'a> {
             (1..).zip(&revocation.variants).map(|(context, (_, then))| revocation.wish(context, *then));
         self.ask_all(then)?;
         self.go_on_until(self.world.now() + WITHDRAWN_WITHIN)?;
-        if let Some(right) = judge::find_right(&self.world, &self.judge) {
+        if let Some(right) = judge::find_right(&self.world, &self.judge, &before) {
             return Err(self.violation("a revocation takes effect whatever is written on objects", right));
         }
         self.hinder(&[], &[], &[]);

@@ -181,9 +181,9 @@ pub enum Meddling {
     TakeAccount,
     /// Has a controller copy the labels of our ServiceAccounts onto objects of its own, from now on.
     CopyLabels,
-    /// Removes the definition of a kind that we have objects of, with those.
+    /// Removes the definition of one of the kinds in [`HinderedKind`](super::HinderedKind), with all objects of it.
     Undefine,
-    /// Makes such definitions again.
+    /// Makes all definitions again that were removed.
     Define,
     /// Makes a request for a certificate of their own under the name of one of ours, or puts it in the place of ours.
     ForgeRequest,

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use dcm_core::app_context::AppContext;
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ContextId;
 use dcm_core::port::cluster::{Access, LABEL_OWNER};
 use dcm_core::port::store::{Prefix, StoreExt as _};
@@ -465,6 +466,11 @@ async fn what_was_made_of_a_kind_that_is_served_again_is_followed_and_removed() 
     wanted.labels.insert("edit".into(), "1".into());
     engine.contexts().apply(&wanted).await.unwrap();
     until_so(|| world.owned(1).len() == 2).await;
+    let policy = GroupVersionKind::new("networking.k8s.io", "v1", "NetworkPolicy");
+    let key = ObjectKey::of_kind(&policy, Some("team"), "closed");
+    cluster.server(|server| server.delete_as_other(&policy, &key)).unwrap();
+    let again = tokio::time::timeout(FOUND, until_so(|| world.owned(1).len() == 2));
+    assert!(again.await.is_ok(), "nobody follows what is of this kind");
     engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
     done(&engine, &context_id()).await;
     assert_eq!(world.owned(1), Vec::<String>::new());

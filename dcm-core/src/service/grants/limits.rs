@@ -36,7 +36,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The default, made once and shared: its allow list has some hundreds of texts, and each request has limits.
+    /// The default limits, made once in a process: their allow list costs more than most requests, each of which has limits.
     #[must_use]
     pub fn shared_default() -> Arc<Self> {
         static DEFAULT: LazyLock<Arc<Limits>> = LazyLock::new(Arc::default);

@@ -366,7 +366,7 @@ pub(super) struct LaneView<'a> {
     pub lane: &'a Lane,
     pub bundle: Option<&'a Bundle>,
     pub issued: BTreeMap<&'a str, Answered<'a>>,
-    /// The kinds that the cluster does not serve, in any version: nothing of them is there.
+    /// The kinds that the cluster did not serve, in any version, when they were listed last: nothing of them was there.
     pub unserved: Vec<&'a GroupVersionKind>,
     /// What counts in place of what was seen.
     pub believed: BTreeMap<ObjectKey, Sighting>,
@@ -405,7 +405,7 @@ impl View for LaneView<'_> {
         if let Some(sighting) = self.believed.get(key) {
             return Seen::Present(sighting);
         }
-        // Also one of a kind that was not served a moment ago: as the objects with our marks, among which it is.
+        // Before all else: `marked` gives these, too, and both have to agree, also on a kind that was not served when it was listed last.
         if let Some((_, sighting)) = self.objects.and_then(|objects| objects.get(key)) {
             return Seen::Present(sighting);
         }

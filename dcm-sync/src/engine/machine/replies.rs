@@ -110,10 +110,7 @@ impl Machine {
         if let Some(sighted) = sighted {
             self.shard_mut(&id.cluster).remember(sighted);
         }
-        // Its definition is there again, and nobody follows its objects.
-        if self.shard_mut(&id.cluster).is_unserved(&step.kind) {
-            self.reopen_watch(&id.cluster, &step.kind);
-        }
+        self.follow_if_served_again(id, step);
         let (origin, manifest, what) = match &step.work {
             Work::Create { manifest } => (Origin::Created, manifest, What::Created(key.clone())),
             Work::Update { manifest, origin: Origin::Adopted, .. } => {
@@ -145,10 +142,20 @@ impl Machine {
         self.publish(&id.cluster, Some(&id.context), what);
     }
 
+    /// Lists the objects of a kind that was not served, and of which an object is there: no watch tells of it.
+    fn follow_if_served_again(&mut self, id: &LaneId, step: &Step) {
+        if self.shard_mut(&id.cluster).is_unserved(&step.kind) {
+            self.reopen_watch(&id.cluster, &step.kind);
+        }
+    }
+
     fn found(&mut self, id: &LaneId, step: &Step, found: Option<&Object>) {
         let shard = self.shard_mut(&id.cluster);
         let found = found.filter(|object| !shard.is_gone(object));
         self.note_read(id, step, found);
+        if found.is_some() {
+            self.follow_if_served_again(id, step);
+        }
         let remembered = found.and_then(|object| self.sight(&id.cluster, object));
         let desired = self.desired(&id.cluster, &id.context, &step.key);
         let shard = self.shard_mut(&id.cluster);

@@ -116,7 +116,7 @@ pub(super) enum Known {
     /// All of them. They stay known when the stream ends: writes are guarded by what was seen, so that may be a little
     /// old.
     Listed,
-    /// The cluster has no such kind: there are none.
+    /// The cluster had no such kind when it was listed last: there were none.
     NoKind,
     /// They can't be listed. Boxed: almost every watch is without a cause.
     Hidden(Box<Cause>),
@@ -212,6 +212,7 @@ impl Shard {
         self.watches.get(kind).is_some_and(|watch| matches!(watch.known, Known::Listed))
     }
 
+    /// True for a kind that the cluster did not serve when it was listed last.
     pub(super) fn is_unserved(&self, kind: &GroupVersionKind) -> bool {
         self.watches.get(kind).is_some_and(|watch| matches!(watch.known, Known::NoKind))
     }

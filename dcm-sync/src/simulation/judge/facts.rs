@@ -55,6 +55,10 @@ pub(in crate::simulation) struct Bound {
 pub(in crate::simulation) struct Facts {
     /// By cluster and UID.
     objects: BTreeMap<(ClusterId, Arc<str>), Known>,
+    /// UIDs of objects that the engine did not make, and that were proved to be ours when they were recorded.
+    proved: BTreeSet<(ClusterId, Arc<str>)>,
+    /// The places in which the engine made objects.
+    made: BTreeSet<(ClusterId, ObjectKey)>,
     /// When each process sent its last writes to each cluster.
     sent: BTreeMap<(ProcessId, ClusterId), VecDeque<Timestamp>>,
     /// The requests for credentials that a process waits for.
@@ -82,6 +86,22 @@ pub(in crate::simulation) struct Facts {
 impl Facts {
     pub(in crate::simulation) fn object(&self, cluster: &ClusterId, uid: &Arc<str>) -> Option<&Known> {
         self.objects.get(&(cluster.clone(), uid.clone()))
+    }
+
+    /// True for an object that the engine made, or that was proved to be ours when it was recorded.
+    pub(in crate::simulation) fn is_ours(&self, cluster: &ClusterId, uid: &Arc<str>) -> bool {
+        let is_made = self.object(cluster, uid).is_some_and(|known| known.is_made);
+        is_made || self.proved.contains(&(cluster.clone(), uid.clone()))
+    }
+
+    /// True for a place in which the engine made an object at some time.
+    pub(in crate::simulation) fn has_made(&self, cluster: &ClusterId, key: &ObjectKey) -> bool {
+        self.made.contains(&(cluster.clone(), key.clone()))
+    }
+
+    /// An object was proved to be ours when it was recorded.
+    pub(super) fn note_proved(&mut self, cluster: &ClusterId, uid: Arc<str>) {
+        self.proved.insert((cluster.clone(), uid));
     }
 
     /// When a process sent writes to a cluster, the oldest first.
@@ -316,6 +336,9 @@ impl Facts {
             Deed::Changed(_, written) => (written, false),
             Deed::Deleted { .. } | Deed::Token(_) => return,
         };
+        if is_made {
+            self.made.insert((handled.cluster.clone(), written.key.clone()));
+        }
         let origin = written.marks.as_ref().map(|marks| marks.origin).unwrap_or_default();
         let key = (handled.cluster.clone(), written.uid.clone());
         let (context, fence, generation) = (handled.context.clone(), handled.fence, handled.generation);

@@ -47,26 +47,43 @@ pub(in crate::simulation) fn find_differences(
     differences
 }
 
-/// A right of the user that was to lose all of them: a binding that the engine made and that still names it. What a cluster has
-/// again that lost its last writes, nobody may know of.
-pub(in crate::simulation) fn find_right(world: &World<'_>, judge: &Judge) -> Option<String> {
-    world.fleet().ids().find_map(|cluster| {
+/// The bindings by which the user has rights that is to lose all of them, by cluster: the engine made them. What a cluster has again that
+/// lost its last writes, nobody may know of.
+pub(in crate::simulation) fn rights(world: &World<'_>, judge: &Judge) -> BTreeSet<(ClusterId, ObjectKey)> {
+    let of_cluster = |cluster: &ClusterId| {
         let recorded = recorded(world, cluster);
         let has_lost = judge.meddled.lost(cluster).is_some();
-        let names_user = |object: &Object| {
-            let subjects = object.body["subjects"].as_array();
-            subjects.is_some_and(|subjects| subjects.iter().any(|subject| subject["name"] == REVOKED))
-        };
         let is_ours = |object: &Object| {
             let is_known =
                 recorded.get(&object.key).is_some_and(|record| record.uid.as_ref() == Some(&object.uid));
             judge.is_made(cluster, &object.uid) && (is_known || !has_lost)
         };
-        let mut objects = world.objects(cluster).into_iter();
-        let object =
-            objects.find(|object| object.key.is_binding() && names_user(object) && is_ours(object))?;
-        Some(format!("{} on {cluster} still names {REVOKED}: {object:?}", object.key))
-    })
+        let bindings = bindings_of_user(world, cluster).filter(|object| is_ours(object));
+        bindings.map(|object| (cluster.clone(), object.key)).collect::<Vec<_>>()
+    };
+    world.fleet().ids().flat_map(of_cluster).collect()
+}
+
+/// A right that the user still has: by a binding that the engine made, or by one in the place of one that it had made before.
+pub(in crate::simulation) fn find_right(
+    world: &World<'_>,
+    judge: &Judge,
+    before: &BTreeSet<(ClusterId, ObjectKey)>,
+) -> Option<String> {
+    let left = rights(world, judge);
+    let has_again = |(cluster, key): &&(ClusterId, ObjectKey)| {
+        bindings_of_user(world, cluster).any(|object| object.key == *key)
+    };
+    let (cluster, key) = left.first().or_else(|| before.iter().find(has_again))?;
+    Some(format!("{key} on {cluster} still names {REVOKED}"))
+}
+
+fn bindings_of_user(world: &World<'_>, cluster: &ClusterId) -> impl Iterator<Item = Object> {
+    let names_user = |object: &Object| {
+        let subjects = object.body["subjects"].as_array();
+        subjects.is_some_and(|subjects| subjects.iter().any(|subject| subject["name"] == REVOKED))
+    };
+    world.objects(cluster).into_iter().filter(move |object| object.key.is_binding() && names_user(object))
 }
 
 fn of_cluster(

@@ -14,9 +14,9 @@ use jiff::Timestamp;
 use super::events::{Deed, Event, Told};
 use super::meddling::Meddled;
 use super::world::World;
-use crate::record::path;
+use crate::record::{Lane, path};
 use facts::Facts;
-pub(super) use final_state::{find_differences, find_right, is_quiet, recorded};
+pub(super) use final_state::{find_differences, find_right, is_quiet, recorded, rights};
 pub use invariants::{INVARIANTS, Invariant};
 
 /// Something that may never happen has happened.
@@ -66,6 +66,7 @@ impl Judge {
             self.hold(world, &event)?;
             self.note_late(world, &event);
             self.note_stopped(world, &event);
+            self.note_recorded(world, &event);
             self.facts.take_in(&event, world.now());
         }
         Ok(())
@@ -103,6 +104,27 @@ impl Judge {
             && let Some(cluster) = path::cluster_of(path).filter(|cluster| self.facts.is_stopped(cluster))
         {
             self.meddled.note_hidden(&cluster, world.now());
+        }
+    }
+
+    /// What a record names by its UID is ours if it was proved then.
+    fn note_recorded(&mut self, world: &World<'_>, event: &Event) {
+        let Event::Stored(Write::Create { path, document } | Write::Update { path, document, .. }) = event
+        else {
+            return;
+        };
+        let Some(cluster) = path::context_of_lane(path).and_then(|_| path::cluster_of(path)) else { return };
+        let Ok(lane) = document.read::<Lane>() else { return };
+        let uids = lane.objects.into_values().filter_map(|record| record.uid);
+        let unknown: Vec<_> = uids.filter(|uid| !self.facts.is_ours(&cluster, uid)).collect();
+        if unknown.is_empty() {
+            return;
+        }
+        let Some(proofs) = world.proofs(&cluster) else { return };
+        for object in world.objects(&cluster).into_iter().filter(|object| unknown.contains(&object.uid)) {
+            if proofs.proves(&object.key, &object.body) {
+                self.facts.note_proved(&cluster, object.uid);
+            }
         }
     }
 

@@ -6,16 +6,18 @@ use std::time::Duration;
 use dcm_core::app_context::Existing;
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::ClusterId;
+use dcm_core::plan::Recorded;
 use dcm_core::port::cluster::{Object, Origin};
 use dcm_core::port::store::Write;
 use dcm_core::port::synchronizer::Disposal;
+use jiff::Timestamp;
 
 use super::status::is_disturbed;
 use super::{Scene, handled, lane, objects, root};
 use crate::record::{ActionRecord, Lane, Root, path};
 use crate::sim::Verb;
 use crate::simulation::events::{Deed, Event, Handled, Written};
-use crate::simulation::meddling::INTRUDER;
+use crate::simulation::meddling::{INTRUDER, is_copy};
 
 /// How long it may take from counting a namespace's contents to its deletion.
 const COUNTED: Duration = Duration::from_secs(120);
@@ -45,7 +47,8 @@ pub(super) fn nothing_is_deleted_or_changed_that_we_did_not_make(
             let root = handled.context.as_ref().and_then(|id| scene.facts.root(id, handled.generation));
             let is_taken_over =
                 *verb == Verb::Update && root.is_some_and(|root| takes_over(scene, root, cluster, key));
-            if is_taken_over || is_ours(scene, handled, key, uid) {
+            let is_known = scene.facts.object(cluster, uid).is_some();
+            if is_known || is_taken_over || is_ours(scene, handled, key, uid) {
                 return Ok(());
             }
             Err(format!("{key} on {cluster} is not ours, and nobody wants it taken over: {verb:?}"))
@@ -54,8 +57,8 @@ pub(super) fn nothing_is_deleted_or_changed_that_we_did_not_make(
     }
 }
 
-/// A token is asked for only of an account that is ours, as soon as it can be known whose it is: whoever made another one may hold tokens
-/// of it.
+/// A token is asked for only of an account that is ours: whoever made another one may hold tokens of it. That ours was replaced may be
+/// unknown for a while.
 pub(super) fn no_token_is_asked_for_of_an_account_that_we_did_not_make(
     scene: &Scene<'_>,
     event: &Event,
@@ -64,7 +67,7 @@ pub(super) fn no_token_is_asked_for_of_an_account_that_we_did_not_make(
     else {
         return Ok(());
     };
-    if is_disturbed(scene, cluster, &account.key) {
+    if scene.facts.has_made(cluster, &account.key) && is_disturbed(scene, cluster, &account.key) {
         return Ok(());
     }
     match is_ours(scene, handled, &account.key, &account.uid) {
@@ -73,11 +76,11 @@ pub(super) fn no_token_is_asked_for_of_an_account_that_we_did_not_make(
     }
 }
 
-/// True for an object that a write hits with right: the engine has written it, its UID is recorded, or its marks are proved for this place
-/// and no other UID is recorded of one that is there; and for what is in the place of a binding of ours.
+/// True for an object that a write hits with right: the engine made it, it was proved to be ours when it was recorded, or it is proved now
+/// and no other object is recorded in its place; and for what is in the place of a binding of ours. That it is recorded proves nothing.
 fn is_ours(scene: &Scene<'_>, handled: &Handled, key: &ObjectKey, uid: &Arc<str>) -> bool {
     let Handled { cluster, context, before, .. } = handled;
-    if scene.facts.object(cluster, uid).is_some() {
+    if scene.facts.is_ours(cluster, uid) {
         return true;
     }
     let lane = context.as_ref().and_then(|context| lane(scene, context, cluster));
@@ -85,15 +88,12 @@ fn is_ours(scene: &Scene<'_>, handled: &Handled, key: &ObjectKey, uid: &Arc<str>
     if key.is_binding() && record.is_some_and(|record| record.origin == Origin::Created) {
         return true;
     }
-    let other = record.filter(|record| record.uid.as_ref().is_some_and(|recorded| recorded != uid));
-    if record.is_some_and(|record| record.uid.as_ref() == Some(uid)) {
-        return true;
-    }
-    // What was copied with its proof, name and all, counts as ours until its UID is recorded.
     let proofs = scene.world.proofs(cluster);
     let is_proved =
         before.as_ref().zip(proofs).is_some_and(|(before, proofs)| proofs.proves(key, &before.body));
-    is_proved && other.is_none_or(|record| record.may_be_gone)
+    // What was copied with its proof, name and all, counts as ours until another one is recorded that is there.
+    let is_of_another = |record: &Recorded| record.uid.as_ref().is_some_and(|recorded| recorded != uid);
+    is_proved && record.is_none_or(|record| !is_of_another(record) || record.may_be_gone)
 }
 
 /// What is taken away from a cluster, or let go, is wanted there by no other lane: neither by that of another app context, nor by
@@ -204,16 +204,20 @@ pub(super) fn contents_are_kept(scene: &Scene<'_>, event: &Event) -> Result<(), 
         return Ok(());
     }
     let is_old = |object: &Object| {
-        let since = scene.meddled.last(cluster, &object.key);
+        let since = scene.meddled.last(cluster, &object.key).or_else(|| made_at(object));
         since.is_some_and(|since| scene.world.now() > since + COUNTED)
     };
     let intruder = objects(scene, cluster).into_iter().find(|object| {
         object.key.namespace.as_deref() == Some(&*key.name)
-            && object.key.name.starts_with(INTRUDER)
+            && (object.key.name.starts_with(INTRUDER) || is_copy(object))
             && is_old(object)
     });
     match intruder {
         Some(object) => Err(format!("{key} on {cluster} was deleted with {}", object.key)),
         None => Ok(()),
     }
+}
+
+fn made_at(object: &Object) -> Option<Timestamp> {
+    object.body["metadata"]["creationTimestamp"].as_str()?.parse().ok()
 }
