@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use dcm_core::app_context::AppContext;
-use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ContextId;
 use dcm_core::port::cluster::{Access, LABEL_OWNER};
 use dcm_core::port::store::{Prefix, StoreExt as _};
@@ -449,30 +448,4 @@ async fn what_is_of_a_kind_that_is_not_served_any_more_is_gone() {
         engine.contexts().forget(&context_id()).await.unwrap();
         engine.shutdown().await;
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_was_made_of_a_kind_that_is_served_again_is_followed_and_removed() {
-    let world = World::new(1);
-    let engine = world.engine();
-    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
-    engine.contexts().apply(&with_policy()).await.unwrap();
-    done(&engine, &context_id()).await;
-    cluster.server(|server| server.undefine("NetworkPolicy"));
-    // By then it is long until somebody looks again whether the kind is served.
-    tokio::time::sleep(Duration::from_secs(3600)).await;
-    cluster.server(dcm_sync::sim::Server::define_all);
-    let mut wanted = with_policy();
-    wanted.labels.insert("edit".into(), "1".into());
-    engine.contexts().apply(&wanted).await.unwrap();
-    until_so(|| world.owned(1).len() == 2).await;
-    let policy = GroupVersionKind::new("networking.k8s.io", "v1", "NetworkPolicy");
-    let key = ObjectKey::of_kind(&policy, Some("team"), "closed");
-    cluster.server(|server| server.delete_as_other(&policy, &key)).unwrap();
-    let again = tokio::time::timeout(FOUND, until_so(|| world.owned(1).len() == 2));
-    assert!(again.await.is_ok(), "nobody follows what is of this kind");
-    engine.contexts().remove(&context_id(), Removal::default()).await.unwrap();
-    done(&engine, &context_id()).await;
-    assert_eq!(world.owned(1), Vec::<String>::new());
-    engine.shutdown().await;
 }

@@ -405,7 +405,7 @@ impl View for LaneView<'_> {
         if let Some(sighting) = self.believed.get(key) {
             return Seen::Present(sighting);
         }
-        // Before all else: `marked` gives these, too, and both have to agree, also on a kind that was not served when it was listed last.
+        // `marked` gives these objects, too, so both agree: also on one of a kind that was not served when it was listed last.
         if let Some((_, sighting)) = self.objects.and_then(|objects| objects.get(key)) {
             return Seen::Present(sighting);
         }
@@ -446,5 +446,51 @@ impl View for LaneView<'_> {
             return step.withdraws_right();
         }
         !self.lane.errors.is_empty() && self.lane.errors.contains_key(&step_key(step))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use dcm_core::port::cluster::Object;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Else a plan forgets it and finds it again, for ever.
+    #[test]
+    fn an_object_that_is_marked_is_seen_also_where_its_kind_was_not_served() {
+        let kind = GroupVersionKind::new("apps", "v1", "Deployment");
+        let key = ObjectKey::of_kind(&kind, Some("team"), "web");
+        let object = Object {
+            kind: kind.clone(),
+            key: key.clone(),
+            uid: "a-uid".into(),
+            resource_version: "1".into(),
+            marks: None,
+            deleting: None,
+            body: Arc::new(json!({})),
+        };
+        let objects = Objects::new([(key.clone(), (kind.clone(), Sighting::of(&object, None)))].into());
+        let mut record = record::Lane::untouched(Timestamp::UNIX_EPOCH);
+        record.kinds.insert(kind.clone());
+        let lane = Lane::new(record, None);
+        let view = LaneView {
+            objects: Some(&objects),
+            lane: &lane,
+            bundle: None,
+            issued: BTreeMap::new(),
+            unserved: vec![&kind],
+            believed: BTreeMap::new(),
+            counts: true,
+            withdraws: true,
+            now: Timestamp::UNIX_EPOCH,
+        };
+        let marked: Vec<_> = view.marked().into_iter().map(|(_, key, _)| key).collect();
+        assert_eq!(marked, [&key]);
+        assert!(matches!(view.see(&key), Seen::Present(_)));
+        let other = ObjectKey::of_kind(&kind, Some("team"), "other");
+        assert!(matches!(view.see(&other), Seen::Absent));
     }
 }

@@ -142,7 +142,7 @@ impl Machine {
         self.publish(&id.cluster, Some(&id.context), what);
     }
 
-    /// Lists the objects of a kind that was not served, and of which an object is there: no watch tells of it.
+    /// Opens the watch of a kind anew that was not served when it was listed last: an object of it is there now.
     fn follow_if_served_again(&mut self, id: &LaneId, step: &Step) {
         if self.shard_mut(&id.cluster).is_unserved(&step.kind) {
             self.reopen_watch(&id.cluster, &step.kind);

@@ -335,8 +335,7 @@ impl Shard {
 
     /// The kinds that the cluster does not serve.
     pub(super) fn unserved(&self) -> Vec<&GroupVersionKind> {
-        let unserved = self.watches.iter().filter(|(_, watch)| matches!(watch.known, Known::NoKind));
-        unserved.map(|(kind, _)| kind).collect()
+        self.watches.keys().filter(|kind| self.is_unserved(kind)).collect()
     }
 
     /// Marks an object as being deleted.
