@@ -126,7 +126,7 @@ impl Owners {
         Self { entries: vec![(manager.into(), Fields::of(body))], is_shared: is_somebody(manager) }
     }
 
-    /// Nobody is said to have written anything.
+    /// No managers: as after a write that resets `metadata.managedFields`.
     pub(super) fn reset() -> Self {
         Self { entries: Vec::new(), is_shared: true }
     }

@@ -14,6 +14,9 @@ use super::server::{Server, key_of};
 /// The finalizer that a namespace has of itself.
 const NAMESPACE_FINALIZER: &str = "kubernetes";
 
+/// What a controller writes on the objects that it made with labels of others ([`Server::copy_labels_from_now_on`]).
+pub(crate) const ANNOTATION_COPY: &str = "example.com/copy";
+
 impl Server {
     /// Does what is due by now, each at its time and in its order. A time before the last one counts as the last one.
     pub fn advance(&mut self, now: Timestamp) {
@@ -51,8 +54,8 @@ impl Server {
         self.schedule.add(later(self.now, delay), due(Task::FinishNamespace));
     }
 
-    /// From now on a controller keeps a Role beside each of our ServiceAccounts, of the same name and with the same labels: as the
-    /// controllers do that keep Endpoints beside a Service.
+    /// From now on a controller keeps a Role beside each ServiceAccount that has an owner label, of the same name and with the same labels:
+    /// real ones keep Endpoints beside a Service in this way.
     pub fn copy_labels_from_now_on(&mut self) {
         self.copies_labels = true;
         self.copy_labels();
@@ -72,8 +75,8 @@ impl Server {
             if self.objects.contains_key(&key) {
                 continue;
             }
-            let metadata =
-                json!({"name": &*key.name, "namespace": key.namespace.as_deref(), "labels": labels});
+            let metadata = json!({"name": &*key.name, "namespace": key.namespace.as_deref(), "labels": labels,
+                "annotations": {ANNOTATION_COPY: "yes"}});
             let (version, name) = (kind.gvk.api_version(), &*kind.gvk.kind);
             let body = json!({"apiVersion": version, "kind": name, "metadata": metadata, "rules": []});
             // Its namespace may be on its way out.

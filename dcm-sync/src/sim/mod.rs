@@ -86,6 +86,7 @@ pub use dcm_core::port::clock::Seeded;
 pub(crate) use fault::share;
 pub use fault::{Faults, Link};
 pub use fleet::{Fleet, FleetBuilder, cluster_id};
+pub(crate) use lifecycle::ANNOTATION_COPY;
 pub use null::{NullCluster, NullFleet};
 pub use rbac::{Identity, Rights};
 pub use request::{Logged, Operation, Reply, Request, RequestLog, Verb};

@@ -232,7 +232,7 @@ impl Server {
         self.edit(kind, key, patch, |owners, live, body| owners.edited(manager, live, body))
     }
 
-    /// Changes an object as [`Self::edit_as`] does, and resets `metadata.managedFields`: nobody is said to have written anything of it.
+    /// Changes an object as [`Self::edit_as`] does, and empties `metadata.managedFields`.
     ///
     /// # Errors
     /// Those of [`Self::edit_as`].

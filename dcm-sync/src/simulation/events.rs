@@ -57,7 +57,7 @@ pub struct Handled {
     pub generation: Generation,
     /// Under which fence.
     pub fence: Fence,
-    /// The object that it hit, as it was until then; none where there was none.
+    /// The object that it hit, as it was until then: for a token its account. None where there was none.
     pub before: Option<Box<Object>>,
     /// What it did.
     pub deed: Deed,

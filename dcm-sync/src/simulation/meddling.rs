@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use super::revocation::HinderedKind;
 use super::scenario::Meddling;
 use super::wish::{ACCOUNT, ADOPTED, CLUSTER_ROLES, COMMON, NAMESPACES, THEIRS, request_names};
-use crate::sim::{FakeSigner, Server};
+use crate::sim::{ANNOTATION_COPY, FakeSigner, Server};
 
 /// Under whose name they write.
 const MEDDLER: &str = "kubectl-edit";
@@ -27,7 +27,7 @@ const MEDDLER: &str = "kubectl-edit";
 /// What the names begin with of what they put into our namespaces.
 pub(super) const INTRUDER: &str = "intruder-";
 
-/// A generation that leaves no room: those behind it are used up by the next ones.
+/// So late a generation that a few more are the last ones.
 const LAST_GENERATION: u64 = u64::MAX - 3;
 
 /// What they hold things back with.
@@ -262,13 +262,21 @@ fn copy_marks(server: &mut Server, target: &Object, number: u64) -> Option<Objec
     }
     let name = format!("{INTRUDER}{}", number % 3);
     let key = ObjectKey::of_kind(&target.kind, Some(&namespace), &name);
-    let mut body = (*target.body).clone();
+    make_like(server, target, &key, metadata)
+}
+
+/// Makes an object that says what another one says, under a key and with metadata of its own.
+fn make_like(server: &mut Server, like: &Object, key: &ObjectKey, metadata: Value) -> Option<ObjectKey> {
+    let mut body = (*like.body).clone();
     body["metadata"] = metadata;
-    (body["metadata"]["name"], body["metadata"]["namespace"]) = (name.into(), (*namespace).into());
+    body["metadata"]["name"] = (*key.name).into();
+    if let Some(namespace) = &key.namespace {
+        body["metadata"]["namespace"] = (**namespace).into();
+    }
     if let Some(members) = body.as_object_mut() {
         members.remove("status");
     }
-    server.create_as(MEDDLER, &target.kind, &key, &body).ok().map(|made| made.key)
+    server.create_as(MEDDLER, &like.kind, key, &body).ok().map(|made| made.key)
 }
 
 /// Writes the marks of one of our objects on something that we know nothing of.
@@ -280,7 +288,7 @@ fn mark_theirs(server: &mut Server, number: u64) -> Option<ObjectKey> {
     Some(theirs.key)
 }
 
-/// Makes a ServiceAccount in one of our namespaces: in the place of ours, or where ours is to be.
+/// Makes a ServiceAccount of our name in one of our namespaces. One of ours that is there is deleted before.
 fn take_account(server: &mut Server, number: u64) -> Option<ObjectKey> {
     let namespace = target(server, Meddling::Intrude, number)?.key.name.clone();
     let kind = core("ServiceAccount");
@@ -297,9 +305,9 @@ fn take_account(server: &mut Server, number: u64) -> Option<ObjectKey> {
     server.create_as(MEDDLER, &kind, &key, &body).ok().map(|made| made.key)
 }
 
-/// True for what a controller made that copies our labels ([`Meddling::CopyLabels`]): no object of ours is without annotations.
+/// True for what a controller made that copies our labels ([`Meddling::CopyLabels`]).
 pub(super) fn is_copy(object: &Object) -> bool {
-    &*object.kind.kind == "Role" && object.body["metadata"]["annotations"].is_null()
+    object.body["metadata"]["annotations"][ANNOTATION_COPY].is_string()
 }
 
 /// An object of the same name that is somebody else's, with this metadata.
@@ -309,16 +317,7 @@ fn replace(server: &mut Server, target: &Object, metadata: Value) -> Option<Obje
         return None;
     }
     server.delete_as_other(kind, &target.key).ok()?;
-    let mut body = (*target.body).clone();
-    body["metadata"] = metadata;
-    body["metadata"]["name"] = (*target.key.name).into();
-    if let Some(namespace) = &target.key.namespace {
-        body["metadata"]["namespace"] = (**namespace).into();
-    }
-    if let Some(members) = body.as_object_mut() {
-        members.remove("status");
-    }
-    server.create_as(MEDDLER, kind, &target.key, &body).ok().map(|made| made.key)
+    make_like(server, target, &target.key, metadata)
 }
 
 fn intrude(server: &mut Server, namespace: &str, number: u64) -> Option<ObjectKey> {

@@ -12,7 +12,7 @@ use crate::sim::Seeded;
 pub struct Revocation {
     /// What is wanted of each app context before, and with the withdrawal.
     pub variants: Vec<(Variant, Variant)>,
-    /// Of these app contexts, by their numbers, all is to go instead: with what others put into their namespaces, or not.
+    /// Numbers of app contexts that are removed instead, and whether with what others put into their namespaces.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub removed: Vec<(usize, bool)>,
     /// What is done before to bindings: on which cluster, what, and a number that decides which one it hits.
@@ -20,12 +20,12 @@ pub struct Revocation {
     /// What is held back before, a binding or not: on which cluster, and a number that decides which object it is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub held: Vec<(usize, u64)>,
-    /// Kinds of which all clusters refuse what is to be made or changed.
+    /// All clusters refuse to make or change objects of these kinds.
     pub refused: Vec<HinderedKind>,
-    /// Kinds of which all clusters refuse what is to be deleted.
+    /// All clusters refuse to delete objects of these kinds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undeletable: Vec<HinderedKind>,
-    /// Kinds that no cluster serves any more.
+    /// No cluster serves these kinds any more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub undefined: Vec<HinderedKind>,
 }

@@ -312,7 +312,7 @@ impl<'a> Run<'a> {
         for (cluster, number) in &revocation.held {
             self.meddle(*cluster, Meddling::Hold, *number);
         }
-        self.hinder(&revocation.refused, &revocation.undeletable, &revocation.undefined);
+        self.hinder_as(revocation);
         let then =
             (1..).zip(&revocation.variants).map(|(context, (_, then))| revocation.wish(context, *then));
         self.ask_all(then)?;
@@ -320,7 +320,7 @@ impl<'a> Run<'a> {
         if let Some(right) = judge::find_right(&self.world, &self.judge, &before) {
             return Err(self.violation("a revocation takes effect whatever is written on objects", right));
         }
-        self.hinder(&[], &[], &[]);
+        self.hinder_as(&Revocation::default());
         self.clear_the_way(true);
         Ok(())
     }
@@ -331,16 +331,17 @@ impl<'a> Run<'a> {
         self.wait_for(&asking)
     }
 
-    /// All clusters refuse to make or change what is of some kinds, to delete what is of some, and serve some no more; all others they do.
-    fn hinder(&mut self, refused: &[HinderedKind], undeletable: &[HinderedKind], undefined: &[HinderedKind]) {
-        let names =
-            |kinds: &[HinderedKind]| kinds.iter().map(|kind| kind.kind().into()).collect::<Vec<Arc<str>>>();
+    /// All clusters hinder the kinds that a revocation names, and no others.
+    fn hinder_as(&mut self, revocation: &Revocation) {
+        let names = |kinds: &[HinderedKind]| -> Vec<Arc<str>> {
+            kinds.iter().map(|kind| kind.kind().into()).collect()
+        };
         for number in 1..=self.scenario.clusters {
             self.meddle_by(number, |server| {
-                server.set_refused(names(refused));
-                server.set_undeletable(names(undeletable));
+                server.set_refused(names(&revocation.refused));
+                server.set_undeletable(names(&revocation.undeletable));
                 server.define_all();
-                undefined.iter().flat_map(|kind| meddling::undefine(server, *kind)).collect()
+                revocation.undefined.iter().flat_map(|kind| meddling::undefine(server, *kind)).collect()
             });
         }
     }

@@ -521,7 +521,7 @@ impl Draw {
         }
     }
 
-    pub(super) fn removal(&self) -> Wish {
+    fn removal(&self) -> Wish {
         let deadline = if self.one_in(3) { u32::try_from(self.count(5, 60)).ok() } else { None };
         Wish::Remove { delete_contents: self.one_in(2), deadline }
     }

@@ -48,7 +48,7 @@ fn read_part<P: Part>(bytes: &[u8]) {
     }
 }
 
-/// Longest text that is read as a URI: heads of requests are limited to far less.
+/// Longest text that is read as a URI, in bytes. Heads of requests are limited to half of it.
 const URI_BYTES_MAX: usize = u16::MAX as usize - 1;
 
 /// Asks for the page after the one of a query, and for the one after that: it is the same query.

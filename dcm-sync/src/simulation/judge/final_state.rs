@@ -47,8 +47,8 @@ pub(in crate::simulation) fn find_differences(
     differences
 }
 
-/// The bindings by which the user has rights that is to lose all of them, by cluster: the engine made them. What a cluster has again that
-/// lost its last writes, nobody may know of.
+/// The bindings that the engine made and that give [`REVOKED`] rights, by cluster. A cluster that lost its last writes may have some again
+/// that no record names: those are left out.
 pub(in crate::simulation) fn rights(world: &World<'_>, judge: &Judge) -> BTreeSet<(ClusterId, ObjectKey)> {
     let of_cluster = |cluster: &ClusterId| {
         let recorded = recorded(world, cluster);
@@ -64,7 +64,7 @@ pub(in crate::simulation) fn rights(world: &World<'_>, judge: &Judge) -> BTreeSe
     world.fleet().ids().flat_map(of_cluster).collect()
 }
 
-/// A right that the user still has: by a binding that the engine made, or by one in the place of one that it had made before.
+/// A binding that still gives [`REVOKED`] rights: one that the engine made, or one in the place of a binding that it had made `before`.
 pub(in crate::simulation) fn find_right(
     world: &World<'_>,
     judge: &Judge,

@@ -22,8 +22,8 @@ use crate::simulation::meddling::{INTRUDER, is_copy};
 /// How long it may take from counting a namespace's contents to its deletion.
 const COUNTED: Duration = Duration::from_secs(120);
 
-/// A deletion hits objects that the engine made, and none that it adopted; and what others made is first changed by us in a generation of
-/// which a step adopts or overwrites it. What is written on an object makes it no object of ours, unless a proof is.
+/// A deletion hits objects that the engine made, and none that it adopted. The engine changes what others made only from a generation on in
+/// which a step adopts or overwrites it. Marks make an object ours only with their proof.
 pub(super) fn nothing_is_deleted_or_changed_that_we_did_not_make(
     scene: &Scene<'_>,
     event: &Event,
@@ -37,12 +37,12 @@ pub(super) fn nothing_is_deleted_or_changed_that_we_did_not_make(
             if is_adopted {
                 return Err(format!("{key} on {cluster} was adopted, and was deleted"));
             }
-            match is_ours(scene, handled, key, uid) {
-                true => Ok(()),
-                false => Err(format!("{key} on {cluster} was never ours, and was deleted")),
+            if is_ours(scene, handled, key, uid) {
+                return Ok(());
             }
+            Err(format!("{key} on {cluster} was never ours, and was deleted"))
         }
-        // What is approved has an invariant of its own: its content tells whether it is as good as ours.
+        // Approvals have a rule of their own, which compares what the request asks for.
         Deed::Changed(verb, Written { key, uid, .. }) if *verb != Verb::Approve => {
             let root = handled.context.as_ref().and_then(|id| scene.facts.root(id, handled.generation));
             let is_taken_over =
@@ -51,14 +51,16 @@ pub(super) fn nothing_is_deleted_or_changed_that_we_did_not_make(
             if is_known || is_taken_over || is_ours(scene, handled, key, uid) {
                 return Ok(());
             }
-            Err(format!("{key} on {cluster} is not ours, and nobody wants it taken over: {verb:?}"))
+            Err(format!(
+                "{key} on {cluster} is not ours, no step takes it over, and it was changed: {verb:?}"
+            ))
         }
         Deed::Changed(..) | Deed::Created(_) | Deed::Token(_) => Ok(()),
     }
 }
 
-/// A token is asked for only of an account that is ours: whoever made another one may hold tokens of it. That ours was replaced may be
-/// unknown for a while.
+/// A token is issued only for an account that is ours: who made another one may hold tokens of it. For a while the engine can't know that an
+/// account was replaced.
 pub(super) fn no_token_is_asked_for_of_an_account_that_we_did_not_make(
     scene: &Scene<'_>,
     event: &Event,
@@ -67,17 +69,16 @@ pub(super) fn no_token_is_asked_for_of_an_account_that_we_did_not_make(
     else {
         return Ok(());
     };
-    if scene.facts.has_made(cluster, &account.key) && is_disturbed(scene, cluster, &account.key) {
+    let Object { key, uid, .. } = &**account;
+    let is_replaced = scene.facts.has_made(cluster, key) && is_disturbed(scene, cluster, key);
+    if is_replaced || is_ours(scene, handled, key, uid) {
         return Ok(());
     }
-    match is_ours(scene, handled, &account.key, &account.uid) {
-        true => Ok(()),
-        false => Err(format!("{} on {cluster} is not ours, and a token is issued for it", account.key)),
-    }
+    Err(format!("{key} on {cluster} is not ours, and a token is issued for it"))
 }
 
-/// True for an object that a write hits with right: the engine made it, it was proved to be ours when it was recorded, or it is proved now
-/// and no other object is recorded in its place; and for what is in the place of a binding of ours. That it is recorded proves nothing.
+/// True for an object that the engine may take for its own: it made it, the object's marks were proved when it was recorded, or they are
+/// proved now and no other object is recorded in its place. A binding in the place of one of ours counts, too. A record alone does not.
 fn is_ours(scene: &Scene<'_>, handled: &Handled, key: &ObjectKey, uid: &Arc<str>) -> bool {
     let Handled { cluster, context, before, .. } = handled;
     if scene.facts.is_ours(cluster, uid) {
@@ -131,8 +132,8 @@ pub(super) fn no_lane_takes_what_another_wants(scene: &Scene<'_>, event: &Event)
     }
 }
 
-/// A record speaks of nothing that its app context never wanted, and a cluster is ahead of it only by a generation that was wanted once: no
-/// object of another one, and no number of somebody else's, gets into it.
+/// A lane's record names only objects that its app context wanted at some time, and as the later generation of a cluster only one that its
+/// app context had.
 pub(super) fn one_clouds_objects_change_nothing_of_another(
     scene: &Scene<'_>,
     event: &Event,
@@ -143,11 +144,11 @@ pub(super) fn one_clouds_objects_change_nothing_of_another(
     let Some(context) = path::context_of_lane(path) else { return Ok(()) };
     let Ok(lane) = document.read::<Lane>() else { return Ok(()) };
     if let Some(ahead) = lane.ahead.filter(|ahead| scene.facts.root(&context, *ahead).is_none()) {
-        return Err(format!("{path} holds generation {ahead}, which nobody ever wanted of {context}"));
+        return Err(format!("{path} holds generation {ahead}, which {context} never had"));
     }
     let of_causes = lane.causes.iter().filter_map(|cause| cause.object.as_ref());
     match lane.objects.keys().chain(of_causes).find(|key| !scene.facts.has_wanted(&context, key)) {
-        Some(key) => Err(format!("{path} speaks of {key}, which nobody ever wanted of {context}")),
+        Some(key) => Err(format!("{path} names {key}, which {context} never wanted")),
         None => Ok(()),
     }
 }
