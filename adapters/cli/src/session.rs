@@ -6,7 +6,9 @@ use dcm_core::logical_cloud::MetadataDraft;
 use dcm_core::name::{LogicalCloudName, ProjectName, UserName};
 use dcm_core::port::clock::{Clock as _, Random as _};
 use dcm_core::render::naming::Identity;
-use dcm_core::service::{Broken, Caller, CloudStatus, Error, Kind, Revocation, Revoked};
+use dcm_core::service::{
+    Broken, Caller, Clearing, CloudStatus, Error, Kind, OtherBindingsReport, Revocation, Revoked,
+};
 use dcm_kube::kubeconfig::Allowed;
 use dcm_server::{Configuration, Deployment, Installation as _, Keys, SESSION_LEASE};
 use dcm_store::StoreUrl;
@@ -148,7 +150,7 @@ impl Session {
     ) -> anyhow::Result<Revocation> {
         match &self.place {
             Place::Here(deployment) => {
-                let others = deployment.other_bindings(&revoked).await;
+                let others = deployment.other_bindings(&revoked.lapsed()).await;
                 Ok(revoked.report(others, |id| status.clusters.get(id)?.lane.as_ref()))
             }
             Place::There(client) => {
@@ -157,6 +159,31 @@ impl Session {
                 Ok(found.map_err(place::Error::from)?)
             }
         }
+    }
+
+    /// The bindings of other clients that name an identity of a cloud without rights of ours: listed, or changed so that they name none.
+    pub(crate) async fn other_bindings(
+        &self,
+        cloud: &LogicalCloudName,
+        user: Option<&UserName>,
+        clearing: Clearing,
+    ) -> Result<OtherBindingsReport, place::Error> {
+        let project = &self.project;
+        Ok(match (&self.place, clearing) {
+            (Place::Here(deployment), Clearing::List) => {
+                let lapsed = deployment.clouds().lapsed(project, cloud, user).await?;
+                OtherBindingsReport::of(deployment.other_bindings(&lapsed).await)
+            }
+            (Place::Here(deployment), Clearing::Remove) => {
+                deployment.remove_other_bindings(&self.caller, (project, cloud), user).await?
+            }
+            (Place::There(client), Clearing::List) => {
+                client.logical_clouds().other_bindings(project, cloud, user).await?
+            }
+            (Place::There(client), Clearing::Remove) => {
+                client.logical_clouds().remove_other_bindings(project, cloud, user).await?
+            }
+        })
     }
 
     /// The names of all projects, those that can't be read included.

@@ -9,7 +9,7 @@ use dcm_core::name::{ClusterId, LogicalCloudName, Namespace, ProjectName, Refere
 use dcm_core::plan::{Outline, PlanHash};
 use dcm_core::port::synchronizer::{Disposal, Removal};
 use dcm_core::secret::Secret;
-use dcm_core::service::{CloudStatus, Renewed, Revocation, Revoked};
+use dcm_core::service::{CloudStatus, OtherBindingsReport, Renewed, Revocation, Revoked};
 use dcm_core::subject::Subject;
 use http::{Method, StatusCode};
 use serde::Deserialize;
@@ -313,6 +313,37 @@ impl<'a> LogicalClouds<'a> {
         self.reading(project, cloud, &format!("/users/{user}/revocation")).patient().json().await
     }
 
+    /// Lists the bindings of other clients that name an identity of the logical cloud without rights of its own: of one user, or of all.
+    ///
+    /// # Errors
+    /// `not-found`, `wrong-state`; those of the server and the connection.
+    pub async fn other_bindings(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: Option<&UserName>,
+    ) -> Result<OtherBindingsReport, Error> {
+        let user = user.map(|user| ("user", user.to_string()));
+        self.reading(project, cloud, &format!("/other-bindings{}", query(user))).patient().json().await
+    }
+
+    /// Removes these identities from those bindings.
+    ///
+    /// # Errors
+    /// `not-found`, `wrong-state`; those of the server and the connection.
+    pub async fn remove_other_bindings(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        user: Option<&UserName>,
+    ) -> Result<OtherBindingsReport, Error> {
+        let user = user.map(|user| ("user", user.to_string()));
+        self.ask(Method::DELETE, project, cloud, &format!("/other-bindings{}", query(user)))
+            .patient()
+            .json()
+            .await
+    }
+
     /// Takes a logical cloud off its clusters. It does not wait for them.
     ///
     /// # Errors
@@ -324,11 +355,15 @@ impl<'a> LogicalClouds<'a> {
         removal: Removal,
     ) -> Result<(), Error> {
         // What becomes of bindings is not for who asks.
-        let Removal { delete_contents, objects, bindings: _, deadline_seconds } = removal;
+        let Removal { delete_contents, remove_others_bindings, objects, bindings: _, deadline_seconds } =
+            removal;
         let keep = objects.map(|objects| ("keep-objects", (objects == Disposal::Keep).to_string()));
         let deadline = deadline_seconds.map(|seconds| ("deadline-seconds", seconds.to_string()));
-        let contents = [("delete-contents", delete_contents.to_string())];
-        let target = format!("/terminate{}", query(contents.into_iter().chain(keep).chain(deadline)));
+        let flags = [
+            ("delete-contents", delete_contents.to_string()),
+            ("remove-others-bindings", remove_others_bindings.to_string()),
+        ];
+        let target = format!("/terminate{}", query(flags.into_iter().chain(keep).chain(deadline)));
         self.doing(project, cloud, &target).done().await
     }
 

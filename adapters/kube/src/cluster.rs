@@ -253,6 +253,24 @@ impl Cluster for KubeCluster {
         self.object(call, kind, request).await
     }
 
+    async fn set_subjects(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        key: &ObjectKey,
+        observed: &Precondition,
+        subjects: &[Value],
+    ) -> Result<Object, Error> {
+        let path = self.resource_in_any_version(call, kind).await?.object(key)?;
+        // The server answers another UID with "invalid", as it would a forbidden subject.
+        self.observed(call, kind, &path, observed).await?;
+        let uri = format!("{path}?{}", write_options(Run::Real));
+        let Precondition { uid, resource_version } = observed;
+        let patch =
+            json!({"metadata": {"uid": uid, "resourceVersion": resource_version}, "subjects": subjects});
+        self.object(call, kind, Request::patch(uri, MERGE_PATCH, patch)).await
+    }
+
     async fn delete(
         &self,
         call: &Call,

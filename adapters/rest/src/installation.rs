@@ -6,14 +6,14 @@ use async_trait::async_trait;
 use dcm_core::causes;
 use dcm_core::kubeconfig::Admin;
 use dcm_core::logical_cloud::Draft;
-use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName};
+use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName, UserName};
 use dcm_core::plan::PlanHash;
 use dcm_core::port::cluster::{ClusterUid, Error};
 use dcm_core::port::synchronizer::Disposal;
 use dcm_core::preflight::{InspectError, Inspection, Needs, Other};
 use dcm_core::service::{
-    self, Applied, Caller, EditId, Edited, OrphanError, Orphans, OtherBindings, Precondition, Registration,
-    Revoked,
+    self, Applied, Caller, EditId, Edited, Lapsed, OrphanError, Orphans, OtherBindings, OtherBindingsReport,
+    Precondition, Registration,
 };
 use dcm_sync::planning::{Planned, Rehearsing};
 
@@ -47,9 +47,20 @@ pub trait Installation: Send + Sync + 'static {
         uid: &ClusterUid,
     ) -> Result<(), service::Error>;
 
-    /// Looks for [bindings of other people](Revoked::other_bindings) on all clusters of a revocation. Where one can't be looked at, it
-    /// is not known whether there are any.
-    async fn other_bindings(&self, revoked: &Revoked) -> BTreeMap<ClusterId, Result<OtherBindings, Error>>;
+    /// Looks for [bindings of other clients](Lapsed::other_bindings) on all clusters of a logical cloud. Of a cluster that does not
+    /// answer, it is unknown whether it has any.
+    async fn other_bindings(&self, lapsed: &Lapsed) -> BTreeMap<ClusterId, Result<OtherBindings, Error>>;
+
+    /// Removes the identities of a logical cloud that have no right of ours any more, or those of one user, from such bindings.
+    ///
+    /// # Errors
+    /// Those of [`LogicalClouds::lapsed`](service::LogicalClouds::lapsed), and of the audit log.
+    async fn remove_other_bindings(
+        &self,
+        caller: &Caller,
+        named: (&ProjectName, &LogicalCloudName),
+        user: Option<&UserName>,
+    ) -> Result<OtherBindingsReport, service::Error>;
 
     /// The orphans on a cluster. A kind that the cluster lacks has none.
     ///

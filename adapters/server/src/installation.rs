@@ -5,14 +5,15 @@ use std::collections::BTreeMap;
 use async_trait::async_trait;
 use dcm_core::causes;
 use dcm_core::logical_cloud::Draft;
-use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName};
+use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName, UserName};
 use dcm_core::port::audit::{About, Action};
 use dcm_core::port::cluster::{ClusterUid, Error};
 use dcm_core::port::store;
 use dcm_core::port::synchronizer::Disposal;
 use dcm_core::preflight::{self, InspectError, Inspection, Needs, Other, Twin};
 use dcm_core::service::{
-    self, Applied, Caller, EditId, OrphanError, Orphans, OtherBindings, Precondition, Registration, Revoked,
+    self, Applied, Caller, Clearing, EditId, Lapsed, OrphanError, Orphans, OtherBindings,
+    OtherBindingsReport, Precondition, Registration,
 };
 use dcm_rest::{Agreed, DeclareError, Declared, Installation, PlannedDraft};
 use dcm_sync::planning::Rehearsing;
@@ -67,8 +68,17 @@ impl Installation for Deployment {
         self.kept(decision, accepting).await
     }
 
-    async fn other_bindings(&self, revoked: &Revoked) -> BTreeMap<ClusterId, Result<OtherBindings, Error>> {
-        Self::other_bindings(self, revoked).await
+    async fn other_bindings(&self, lapsed: &Lapsed) -> BTreeMap<ClusterId, Result<OtherBindings, Error>> {
+        Self::other_bindings(self, lapsed, Clearing::List).await
+    }
+
+    async fn remove_other_bindings(
+        &self,
+        caller: &Caller,
+        named: (&ProjectName, &LogicalCloudName),
+        user: Option<&UserName>,
+    ) -> Result<OtherBindingsReport, service::Error> {
+        Self::remove_other_bindings(self, caller, named, user).await
     }
 
     async fn orphans(&self, cluster: &ClusterId) -> Result<Orphans, OrphanError> {

@@ -12,7 +12,7 @@ pub(super) fn check(draft: &RemovalDraft, at: &Path, checks: &mut Checks) -> Opt
     let deadline = deadline(draft.deadline_seconds, &at.field("deadlineSeconds"), checks);
     // Rights end with the cloud, whatever is kept: nobody could take them away any more.
     let bindings = Some(Disposal::Delete);
-    Some(Removal { delete_contents: false, objects: objects?, bindings, deadline_seconds: deadline? })
+    Some(Removal { objects: objects?, bindings, deadline_seconds: deadline?, ..Removal::default() })
 }
 
 /// The outer none is a refusal, the inner one an absent text.

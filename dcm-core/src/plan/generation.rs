@@ -117,7 +117,7 @@ fn behind(ahead: Generation, wanted: Generation, difference: &str) -> String {
 fn difference(work: &Work) -> Option<&'static str> {
     match work {
         Work::Look | Work::Await(_) | Work::Blocked(_) => None,
-        Work::Count => Some("it is not wanted, and would be deleted if nothing else is in it"),
+        Work::Count { .. } => Some("it is not wanted, and would be deleted if nothing else is in it"),
         Work::Create { .. } => Some("it is not there, and would be made"),
         Work::Update { .. } => Some("it is another one, and would be overwritten"),
         Work::Delete { .. } => Some("it is not wanted, and would be deleted"),

@@ -120,7 +120,10 @@ pub enum Work {
     /// Reads the object: what was seen so far does not decide.
     Look,
     /// Counts what is in the namespace.
-    Count,
+    Count {
+        /// Before that, the RoleBindings of other clients there are deleted, as far as the cluster allows it.
+        removes_bindings: bool,
+    },
     /// Makes the object.
     Create {
         /// As what.
@@ -227,9 +230,8 @@ impl Work {
         match self {
             Self::Create { .. } | Self::Update { .. } | Self::Delete { .. } | Self::Release { .. } => true,
             Self::Request { work, .. } => work.is_write(),
-            Self::Look | Self::Count | Self::Forget | Self::Unrecord | Self::Await(_) | Self::Blocked(_) => {
-                false
-            }
+            Self::Count { removes_bindings } => *removes_bindings,
+            Self::Look | Self::Forget | Self::Unrecord | Self::Await(_) | Self::Blocked(_) => false,
         }
     }
 }

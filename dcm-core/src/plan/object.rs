@@ -243,15 +243,19 @@ pub(super) fn remove(rules: &Rules<'_>, key: &ObjectKey, record: &Recorded, view
     if record.origin == Origin::Adopted {
         return make(Work::Release { observed, origin: record.origin, contents: None }, Why::WasAdopted);
     }
-    // What was asked for through a request is no object that anybody keeps.
-    if rules.removal.disposal(key) == Disposal::Keep && !request::is_request(&record.kind) {
-        return make(Work::Release { observed, origin: record.origin, contents: None }, Why::Kept);
-    }
     // Where no UID shows that a namespace is the one that we made, what is in it may be another's.
     let is_known = record.uid.as_ref() == Some(&sighting.uid);
+    let removes_bindings = record.kind.is_namespace() && is_known && rules.removal.remove_others_bindings;
+    // What was asked for through a request is no object that anybody keeps.
+    if rules.removal.disposal(key) == Disposal::Keep && !request::is_request(&record.kind) {
+        return match view.contents(&key.name) {
+            None if removes_bindings => make(Work::Count { removes_bindings }, Why::Kept),
+            _ => make(Work::Release { observed, origin: record.origin, contents: None }, Why::Kept),
+        };
+    }
     if record.kind.is_namespace() && !(is_known && rules.removal.delete_contents) {
         match view.contents(&key.name) {
-            None => return make(Work::Count, Why::NotDesired),
+            None => return make(Work::Count { removes_bindings }, Why::NotDesired),
             Some(contents) if contents.count > 0 => {
                 let (origin, contents) = (record.origin, Some(contents.clone()));
                 return make(Work::Release { observed, origin, contents }, Why::HoldsContents);

@@ -83,6 +83,8 @@ pub enum Action {
     ResumeCluster,
     /// Orphans of an app context are to be deleted or released.
     ClearOrphans,
+    /// Identities of a logical cloud without rights of ours are to be removed from the bindings of other clients.
+    RemoveBindings,
     /// The engine waits no more for a cluster from which something is to be taken off, as its deadline is over.
     Abandon,
     /// The engine lets an object be for a while that somebody else changes each time it is brought back.
@@ -96,7 +98,7 @@ pub enum Action {
 
 impl Action {
     /// All there are.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::Put,
         Self::Apply,
         Self::Terminate,
@@ -120,6 +122,7 @@ impl Action {
         Self::StopCluster,
         Self::ResumeCluster,
         Self::ClearOrphans,
+        Self::RemoveBindings,
         Self::Abandon,
         Self::GiveUpContest,
         Self::TakeOver,

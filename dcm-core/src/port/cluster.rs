@@ -2,7 +2,7 @@
 //!
 //! # Contract of [`Cluster`]
 //! - [`Cluster::create`] creates or fails with [`Error::AlreadyExists`]; it never changes an object that is there.
-//! - [`Cluster::update`], [`Cluster::release`] and [`Cluster::delete`] act on exactly the object state that the caller
+//! - [`Cluster::update`], [`Cluster::release`], [`Cluster::set_subjects`] and [`Cluster::delete`] act on exactly the object state that the caller
 //!   observed (UID and `resourceVersion`), else they fail with [`Error::Conflict`] or [`Error::NotFound`] and change
 //!   nothing.
 //! - After `update`, what the manifest says holds, what an earlier manifest of ours said and this one does not is
@@ -227,6 +227,12 @@ pub struct Object {
 }
 
 impl Object {
+    /// The state that was observed, to base a write on.
+    #[must_use]
+    pub fn precondition(&self) -> Precondition {
+        Precondition { uid: self.uid.clone(), resource_version: self.resource_version.clone() }
+    }
+
     /// Forgets the marks of an object that do not come with a proof: it counts as any other client's, until its UID shows
     /// that it is ours. Without a key no marks are proved.
     pub fn disclaim_unproved(&mut self, key: Option<&ClusterProofKey>) {
@@ -654,6 +660,23 @@ pub trait Cluster: Send + Sync + 'static {
         observed: &Precondition,
         origin: Origin,
     ) -> Result<Object, Error>;
+
+    /// Replaces the subjects of a RoleBinding or ClusterRoleBinding of another client, and changes nothing else: our marks are not put
+    /// on it.
+    ///
+    /// # Errors
+    /// [`Error`], among them [`Error::Conflict`] and [`Error::NotFound`]; [`Error::Unsupported`] where it is not implemented, as by
+    /// default.
+    async fn set_subjects(
+        &self,
+        _call: &Call,
+        _kind: &GroupVersionKind,
+        _key: &ObjectKey,
+        _observed: &Precondition,
+        _subjects: &[Value],
+    ) -> Result<Object, Error> {
+        Err(Error::Unsupported { what: "changing the subjects of a binding of another client".to_owned() })
+    }
 
     /// Deletes an object, and what depends on it in the background.
     ///

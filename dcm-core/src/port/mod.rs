@@ -12,3 +12,4 @@ pub mod schema;
 pub mod store;
 pub mod synchronizer;
 pub mod trial;
+pub mod unbinding;

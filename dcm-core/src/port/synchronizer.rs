@@ -112,6 +112,10 @@ pub struct Removal {
     /// Delete namespaces together with what others put in them; otherwise such a namespace is kept and released.
     #[serde(default)]
     pub delete_contents: bool,
+    /// In namespaces that we made and that are kept, delete the RoleBindings of other clients, so that none gives a right there any
+    /// more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub remove_others_bindings: bool,
     /// What becomes of the objects. Default: they are deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objects: Option<Disposal>,
@@ -143,6 +147,7 @@ impl Removal {
     pub fn or(self, other: Self) -> Self {
         Self {
             delete_contents: self.delete_contents || other.delete_contents,
+            remove_others_bindings: self.remove_others_bindings || other.remove_others_bindings,
             objects: self.objects.or(other.objects),
             bindings: self.bindings.or(other.bindings),
             deadline_seconds: self.deadline_seconds.or(other.deadline_seconds),

@@ -23,6 +23,7 @@ use super::caller::Caller;
 use super::clusters::RegisteredCluster;
 use super::controllers::Controller;
 use super::error::Error;
+use super::lapsed::OtherBindingsReport;
 use super::load::{self, Found};
 use super::logical_clouds::LogicalClouds;
 use super::owners::{Owner, OwnerKind};
@@ -202,6 +203,15 @@ impl Told for Vec<Tombstone> {
 impl Told for Renewed {
     fn outcome(&self) -> Outcome {
         Outcome::Accepted { generation: self.generation }
+    }
+}
+
+impl Told for OtherBindingsReport {
+    fn outcome(&self) -> Outcome {
+        if self.clusters.values().all(|others| others.bindings_removed.is_empty()) {
+            return Outcome::Unchanged;
+        }
+        ACCEPTED
     }
 }
 

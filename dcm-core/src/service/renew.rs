@@ -196,7 +196,7 @@ impl LogicalClouds {
     }
 
     /// A cloud with one of its snapshots, which the root names.
-    async fn standing(
+    pub(super) async fn standing(
         &self,
         project: &ProjectName,
         cloud: &LogicalCloudName,

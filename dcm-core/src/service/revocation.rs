@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::causes;
-use crate::manifest::ObjectKey;
 use crate::name::{ClusterId, LogicalCloudName, ProjectName, UserName};
 use crate::port::cluster::Error as ClusterError;
 use crate::status::{Cause, ContextStatus, LaneStatus};
 
 use super::documents::Root;
 use super::error::Error;
+use super::lapsed::{OtherBindings, OthersOnCluster};
 use super::logical_clouds::LogicalClouds;
-use super::revoke::{OtherBindings, Revoked};
+use super::revoke::Revoked;
 
 /// What became of a revocation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,19 +36,13 @@ pub struct RevokedOnCluster {
     /// What is in the way.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// Bindings of other people that name an earlier identity.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub bindings: Vec<ObjectKey>,
-    /// Where there may be more, as the cluster does not allow to look there.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub bindings_unseen: Vec<String>,
-    /// Why it is not known whether there are any.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bindings_unknown: Option<String>,
+    /// The bindings of other clients that name an earlier identity.
+    #[serde(flatten)]
+    pub others: OthersOnCluster,
 }
 
 impl Revoked {
-    /// What became of it: how far each cluster is, and which bindings of other people were found there.
+    /// What became of it: how far each cluster is, and which bindings of other clients were found there.
     #[must_use]
     pub fn report<'a>(
         self,
@@ -58,16 +51,10 @@ impl Revoked {
     ) -> Revocation {
         let on = |(id, others): (ClusterId, Result<OtherBindings, ClusterError>)| {
             let lane = lane(&id);
-            let (others, bindings_unknown) = match others {
-                Ok(others) => (others, None),
-                Err(error) => (OtherBindings::default(), Some(causes::told(&error))),
-            };
             let on = RevokedOnCluster {
                 is_revoked: lane.is_some_and(|lane| self.is_done_in(lane)),
                 cause: lane.and_then(|lane| self.cause_in(lane).cloned()),
-                bindings: others.found,
-                bindings_unseen: others.unseen.iter().map(ToString::to_string).collect(),
-                bindings_unknown,
+                others: OthersOnCluster::of(others),
             };
             (id, on)
         };

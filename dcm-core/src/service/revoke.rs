@@ -1,23 +1,17 @@
 //! Revoking a user: everything that was issued loses every right that we granted.
 //!
 //! Kubernetes can't take a certificate back. So rights are bound to a name that holds the user's epoch: revocation raises
-//! it, and each binding names the next identity only. What other people bound to the earlier name stays, so it is looked
-//! for and told.
+//! it, and each binding names the next identity only. Bindings of other clients that name an earlier identity are looked for
+//! separately: [`Lapsed`].
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::app_context::Generation;
-use crate::logical_cloud::{Epoch, Scope, User, UserType};
-use crate::manifest::{GroupVersionKind, ObjectKey};
-use crate::name::{ClusterId, LogicalCloudName, Namespace, OwnerId, ProjectName, UserName};
+use crate::logical_cloud::Epoch;
+use crate::name::{ClusterId, LogicalCloudName, Namespace, ProjectName, UserName};
 use crate::port::audit::Action;
-use crate::port::cluster::{Call, Cluster, Error as ClusterError, Object};
-use crate::port::listing::list_all;
-use crate::port::proof::{ClusterProofKey, ProofKey};
-use crate::render::naming;
 use crate::status::{Cause, ContextStatus, Intent, LaneStatus, ObjectState, ObjectStatus};
 
 use super::audited::about_users;
@@ -25,12 +19,11 @@ use super::caller::{Caller, Change};
 use super::credentials;
 use super::documents::{Material, Root};
 use super::error::{Error, Kind};
+use super::lapsed::{BoundName, Lapsed, names_before, namespaces_of};
 use super::load::{Loaded, contending};
 use super::logical_clouds::LogicalClouds;
 use super::raise::{Raise, Standing, is_renewable};
 use super::writing;
-
-const RBAC: &str = "rbac.authorization.k8s.io";
 
 /// The kinds of objects that make up a user's rights and identity.
 const KINDS: [&str; 3] = ["RoleBinding", "ClusterRoleBinding", "ServiceAccount"];
@@ -58,55 +51,6 @@ pub struct Revoked {
     pub needs_request: bool,
 }
 
-/// Bindings of other people that name an identity without rights of ours, on one cluster.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct OtherBindings {
-    /// Which ones.
-    pub found: Vec<ObjectKey>,
-    /// Where there may be more, as the cluster does not allow to look there.
-    pub unseen: Vec<Unseen>,
-}
-
-/// Where bindings could not be looked for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unseen {
-    /// The ClusterRoleBindings.
-    ClusterRoleBindings,
-    /// The RoleBindings of namespaces that are not the cloud's.
-    OtherNamespaces,
-    /// The RoleBindings of this namespace of the cloud.
-    Namespace(Namespace),
-}
-
-impl fmt::Display for Unseen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ClusterRoleBindings => f.write_str("ClusterRoleBindings"),
-            Self::OtherNamespaces => f.write_str("RoleBindings outside of the cloud's namespaces"),
-            Self::Namespace(namespace) => write!(f, "RoleBindings in {namespace}"),
-        }
-    }
-}
-
-/// Whom a binding names.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(tag = "kind")]
-pub enum BoundName {
-    /// The common name of certificates.
-    User {
-        /// The name.
-        name: String,
-    },
-    /// A ServiceAccount.
-    ServiceAccount {
-        /// Its namespace.
-        namespace: String,
-        /// Its name.
-        name: String,
-    },
-}
-
 impl Revoked {
     /// What the revocations of a user take away, with a generation of the app context. `epoch` is that of the user's next identity.
     pub(super) fn of(
@@ -120,20 +64,16 @@ impl Revoked {
         let namespace = frozen.snapshot.namespace.clone().ok_or_else(not_applied)?;
         let epoch = epoch.ok_or_else(not_applied)?;
         let document = frozen.cloud.user(user).ok_or_else(not_applied)?;
-        let earlier = earlier(loaded, document, &namespace, epoch);
+        let earlier = names_before(loaded, (user, Some(&document.kind)), &namespace, epoch);
         // What the next apply brings: the documents as they are, where nothing is applied.
         let edited = loaded.cloud.user(user).filter(|_| loaded.root.newest().is_none());
         let clusters = frozen.cloud.references().iter().map(|reference| reference.cluster.clone());
-        let named = frozen.cloud.permissions().iter().filter_map(|permission| match &permission.scope {
-            Scope::Namespace(named) => Some(named.clone()),
-            Scope::CloudNamespace | Scope::ClusterWide => None,
-        });
         Ok(Self {
             user: user.clone(),
             earlier,
             epoch,
             generation,
-            namespaces: named.chain([namespace]).collect(),
+            namespaces: namespaces_of(frozen, namespace),
             clusters: clusters.collect(),
             needs_request: !is_renewable(edited.unwrap_or(document)),
         })
@@ -173,84 +113,12 @@ impl Revoked {
         lane.cause.as_ref().or_else(of_object)
     }
 
-    /// Looks for bindings of other people that name an earlier identity: ClusterRoleBindings, and RoleBindings in every
-    /// namespace, as a name may be bound anywhere. Where the cluster does not allow that, in the cloud's own namespaces;
-    /// and what it does not show there either is told. A binding is ours where the key proves its marks: anyone could write those
-    /// on a binding of their own.
-    ///
-    /// # Errors
-    /// Those of the cluster, but for [`ClusterError::Forbidden`].
-    pub async fn other_bindings(
-        &self,
-        cluster: &dyn Cluster,
-        call: &Call,
-        proofs: Option<&ProofKey>,
-    ) -> Result<OtherBindings, ClusterError> {
-        let mut others = OtherBindings::default();
-        let proofs = match proofs {
-            Some(key) => match cluster.uid(call).await {
-                Ok(uid) => Some(key.on(&uid)),
-                // If the cluster does not say which one it is, our bindings are listed, too: better too many than too few.
-                Err(ClusterError::Forbidden { .. }) => None,
-                Err(error) => return Err(error),
-            },
-            None => None,
-        };
-        let by = &By { call, proofs: proofs.as_ref() };
-        if !self.look(cluster, by, "ClusterRoleBinding", None, &mut others).await? {
-            others.unseen.push(Unseen::ClusterRoleBindings);
-        }
-        if self.look(cluster, by, "RoleBinding", None, &mut others).await? {
-            return Ok(others);
-        }
-        others.unseen.push(Unseen::OtherNamespaces);
-        for namespace in &self.namespaces {
-            if !self.look(cluster, by, "RoleBinding", Some(namespace), &mut others).await? {
-                others.unseen.push(Unseen::Namespace(namespace.clone()));
-            }
-        }
-        Ok(others)
+    /// The earlier identities, and where bindings may name them.
+    #[must_use]
+    pub fn lapsed(&self) -> Lapsed {
+        let Self { earlier, namespaces, clusters, .. } = self;
+        Lapsed { names: earlier.clone(), namespaces: namespaces.clone(), clusters: clusters.clone() }
     }
-
-    /// Adds the bindings of a kind; false when the cluster does not allow to list them.
-    async fn look(
-        &self,
-        cluster: &dyn Cluster,
-        By { call, proofs }: &By<'_>,
-        kind: &str,
-        namespace: Option<&Namespace>,
-        others: &mut OtherBindings,
-    ) -> Result<bool, ClusterError> {
-        let kind = GroupVersionKind::new(RBAC, "v1", kind);
-        let named = |mut binding: Object| {
-            binding.disclaim_unproved(*proofs);
-            self.is_other(&binding, &call.owner).then_some(binding.key)
-        };
-        match list_all(cluster, call, &kind, namespace.map(Namespace::as_str), named).await {
-            Ok(named) => {
-                others.found.extend(named);
-                Ok(true)
-            }
-            Err(ClusterError::Forbidden { .. }) => Ok(false),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// True for a binding of somebody else that names the earlier identity.
-    fn is_other(&self, binding: &Object, owner: &OwnerId) -> bool {
-        let is_ours = binding.marks.as_ref().is_some_and(|marks| marks.owner == *owner);
-        let subjects = binding.body["subjects"].as_array();
-        !is_ours
-            && subjects.into_iter().flatten().any(|subject| {
-                self.earlier.iter().any(|earlier| earlier.is_named(subject, binding.key.namespace.as_deref()))
-            })
-    }
-}
-
-/// Who looks, and what proves what is theirs.
-struct By<'a> {
-    call: &'a Call,
-    proofs: Option<&'a ClusterProofKey>,
 }
 
 /// True for a part of a user's rights or identity that may still be as it was.
@@ -259,32 +127,6 @@ fn is_open(object: &ObjectStatus) -> bool {
         ObjectState::Pending | ObjectState::Removing => KINDS.contains(&&*object.key.kind),
         ObjectState::Drifted => object.key.is_binding(),
         ObjectState::Applied | ObjectState::Adopted | ObjectState::Kept => false,
-    }
-}
-
-impl fmt::Display for BoundName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::User { name } => write!(f, "User {name}"),
-            Self::ServiceAccount { namespace, name } => write!(f, "ServiceAccount {namespace}/{name}"),
-        }
-    }
-}
-
-impl BoundName {
-    /// True for a subject of a binding in this namespace; of a ClusterRoleBinding, in none.
-    fn is_named(&self, subject: &serde_json::Value, binding: Option<&str>) -> bool {
-        match self {
-            Self::User { name } => subject["kind"] == "User" && subject["name"] == **name,
-            Self::ServiceAccount { namespace, name } => {
-                // Both spellings name the same account.
-                let as_user = format!("system:serviceaccount:{namespace}:{name}");
-                (subject["kind"] == "ServiceAccount"
-                    && subject["name"] == **name
-                    && subject["namespace"].as_str().or(binding) == Some(&**namespace))
-                    || (subject["kind"] == "User" && subject["name"] == *as_user)
-            }
-        }
     }
 }
 
@@ -360,22 +202,4 @@ impl LogicalClouds {
         }
         Revoked::of_ended(standing, user, context.as_ref())
     }
-}
-
-/// All identities that a user had before an epoch, of either type: a user may have had both.
-fn earlier(loaded: &Loaded, user: &User, namespace: &Namespace, epoch: Epoch) -> Vec<BoundName> {
-    let Loaded { place, root, .. } = loaded;
-    let name = &user.metadata.name;
-    let of_epoch = |epoch: u32| {
-        let certificate = BoundName::User { name: place.identity().common_name(name, Epoch(epoch)) };
-        let account = BoundName::ServiceAccount {
-            namespace: namespace.to_string(),
-            name: naming::service_account(name, Epoch(epoch), root.accounts),
-        };
-        match user.kind {
-            UserType::Certificate { .. } => [certificate, account],
-            UserType::Token => [account, certificate],
-        }
-    };
-    (1..epoch.0).rev().flat_map(of_epoch).collect()
 }

@@ -34,6 +34,7 @@ mod namespaces;
 mod rehearsal;
 mod release;
 mod subject;
+mod subjects;
 mod update;
 mod watching;
 
@@ -45,6 +46,7 @@ pub use namespaces::*;
 pub use rehearsal::*;
 pub use release::*;
 pub use subject::{OTHER_MANAGER, Other, OtherError, PREFIX_MAX, Subject};
+pub use subjects::*;
 pub use update::*;
 pub use watching::*;
 
@@ -99,6 +101,8 @@ macro_rules! contract_tests {
             release_leaves_what_was_adopted_as_it_was,
             release_ignores_the_origin_on_the_object,
             release_needs_the_observed_state,
+            set_subjects_replaces_the_subjects_and_leaves_the_rest,
+            set_subjects_needs_the_observed_state,
             delete_removes_the_object,
             delete_needs_the_observed_state,
             delete_waits_for_finalizers,

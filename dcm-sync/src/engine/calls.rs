@@ -1,5 +1,6 @@
 //! The tasks behind effects: each one request to the store or a cluster, and what became of it.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,6 +17,7 @@ use super::observed::Asked;
 use super::saving;
 use super::shell::Outcome;
 use super::trying::{Tried, Trying};
+use super::unbinding;
 use crate::contexts::{self, Contexts};
 use crate::record::{self, WorkerId, path};
 
@@ -84,8 +86,15 @@ async fn send(
             Reply::Released
         }
         Request::Approve { key, observed } => Reply::Written(client.approve(call, key, observed).await?),
-        Request::Contents { namespace, proofs } => {
-            Reply::Contents(client.contents(call, namespace, proofs.as_ref()).await?)
+        Request::Contents { namespace, proofs, removes_bindings } => {
+            let proofs = proofs.as_ref();
+            let emptied = match removes_bindings {
+                true => unbinding::remove_others(client, call, namespace, proofs).await?,
+                false => BTreeSet::new(),
+            };
+            let mut contents = client.contents(call, namespace, proofs).await?;
+            contents.bindings.retain(|name| !emptied.contains(name));
+            Reply::Contents(contents)
         }
         Request::Token(_) | Request::Try { .. } | Request::TryAgain { .. } => {
             unreachable!("credentials are asked for and tried")

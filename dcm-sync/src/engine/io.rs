@@ -210,6 +210,8 @@ pub(crate) enum Request {
     Contents {
         namespace: Arc<str>,
         proofs: Option<ClusterProofKey>,
+        /// Before they are counted, the RoleBindings of other clients are deleted.
+        removes_bindings: bool,
     },
 }
 

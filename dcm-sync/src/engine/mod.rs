@@ -32,6 +32,7 @@ mod saving;
 mod shell;
 mod telling;
 mod trying;
+mod unbinding;
 
 use std::future::Future;
 use std::sync::Arc;

@@ -254,6 +254,19 @@ impl Cluster for SimCluster {
         reply!(self.ask(call, operation), Reply::Written(object) => object)
     }
 
+    async fn set_subjects(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        key: &ObjectKey,
+        observed: &Precondition,
+        subjects: &[Value],
+    ) -> Result<Object, Error> {
+        let (kind, key, observed) = (kind.clone(), key.clone(), observed.clone());
+        let operation = Operation::SetSubjects { kind, key, observed, subjects: subjects.to_vec() };
+        reply!(self.ask(call, operation), Reply::Written(object) => object)
+    }
+
     async fn delete(
         &self,
         call: &Call,

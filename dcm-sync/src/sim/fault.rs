@@ -165,10 +165,12 @@ impl Faults {
 /// True when a server answers a request so.
 fn may_meet(verb: Verb, error: &Error) -> bool {
     match error {
-        Error::Conflict => matches!(verb, Verb::Update | Verb::Release | Verb::Delete | Verb::Approve),
+        Error::Conflict => {
+            matches!(verb, Verb::Update | Verb::Release | Verb::SetSubjects | Verb::Delete | Verb::Approve)
+        }
         Error::NotFound => matches!(verb, Verb::Create | Verb::IssueToken),
         Error::Invalid { .. } => {
-            matches!(verb, Verb::Create | Verb::Update | Verb::Release | Verb::Approve)
+            matches!(verb, Verb::Create | Verb::Update | Verb::Release | Verb::SetSubjects | Verb::Approve)
         }
         // Rights are looked at after the credential.
         Error::Forbidden { .. } => verb != Verb::TryCredential,

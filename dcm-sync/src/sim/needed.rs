@@ -35,6 +35,10 @@ pub(super) fn needed(objects: &impl Roles, operation: &Operation) -> Vec<Access>
             changing(kind, key).into_iter().chain(granting(kind, key, body)).collect()
         }
         Operation::Release { kind, key, .. } => changing(kind, key).into(),
+        Operation::SetSubjects { kind, key, .. } => {
+            let binding = objects.one(&kind.kind, key.namespace.as_deref(), &key.name).unwrap_or_default();
+            changing(kind, key).into_iter().chain(granting(kind, key, &binding)).collect()
+        }
         Operation::Delete { kind, key, .. } => vec![on("delete", kind, key)],
         Operation::Watch { selection } => {
             ["list", "watch"].map(|verb| on_all(verb, &selection.kind, None)).into()

@@ -92,6 +92,17 @@ pub enum Operation {
         /// Where the object comes from.
         origin: Origin,
     },
+    /// Replacing the subjects of a binding of another client.
+    SetSubjects {
+        /// Its kind.
+        kind: GroupVersionKind,
+        /// Which one.
+        key: ObjectKey,
+        /// The state that it is based on.
+        observed: Precondition,
+        /// The subjects.
+        subjects: Vec<Value>,
+    },
     /// A deletion.
     Delete {
         /// Its kind.
@@ -152,6 +163,8 @@ pub enum Verb {
     Rehearse,
     /// [`Operation::Release`].
     Release,
+    /// [`Operation::SetSubjects`].
+    SetSubjects,
     /// [`Operation::Delete`].
     Delete,
     /// [`Operation::Watch`].
@@ -173,9 +186,13 @@ impl Verb {
     #[must_use]
     pub fn is_write(self) -> bool {
         match self {
-            Self::Create | Self::Update | Self::Release | Self::Delete | Self::Approve | Self::IssueToken => {
-                true
-            }
+            Self::Create
+            | Self::Update
+            | Self::Release
+            | Self::SetSubjects
+            | Self::Delete
+            | Self::Approve
+            | Self::IssueToken => true,
             Self::Uid
             | Self::Info
             | Self::Kinds
@@ -204,6 +221,7 @@ impl Operation {
             Self::Update { .. } => Verb::Update,
             Self::Rehearse { .. } => Verb::Rehearse,
             Self::Release { .. } => Verb::Release,
+            Self::SetSubjects { .. } => Verb::SetSubjects,
             Self::Delete { .. } => Verb::Delete,
             Self::Watch { .. } => Verb::Watch,
             Self::Approve { .. } => Verb::Approve,
@@ -223,6 +241,7 @@ impl Operation {
             | Self::Update { kind, .. }
             | Self::Rehearse { kind, .. }
             | Self::Release { kind, .. }
+            | Self::SetSubjects { kind, .. }
             | Self::Delete { kind, .. }
             | Self::Watch { selection: Selection { kind, .. } } => Some(kind),
             Self::Uid
@@ -245,6 +264,7 @@ impl Operation {
             | Self::Update { key, .. }
             | Self::Rehearse { key, .. }
             | Self::Release { key, .. }
+            | Self::SetSubjects { key, .. }
             | Self::Delete { key, .. }
             | Self::Approve { key, .. } => Some(key),
             Self::Uid

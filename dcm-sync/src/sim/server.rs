@@ -178,6 +178,9 @@ impl Server {
                 }
                 Ok(Reply::Written(released))
             }
+            Operation::SetSubjects { kind, key, observed, subjects } => {
+                self.set_subjects(kind, key, observed, subjects).map(Reply::Written)
+            }
             Operation::Delete { kind, key, observed } => self.delete(kind, key, observed).map(Reply::Deleted),
             Operation::Watch { selection } => {
                 self.selected(selection).map(|(objects, revision)| Reply::Listed { objects, revision })

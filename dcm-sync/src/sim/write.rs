@@ -171,6 +171,18 @@ impl Server {
         self.replace(kind, &key, body, owners)
     }
 
+    pub(super) fn set_subjects(
+        &mut self,
+        kind: &GroupVersionKind,
+        key: &ObjectKey,
+        observed: &Precondition,
+        subjects: &[Value],
+    ) -> Result<Object, Error> {
+        let (_, located) = locate(kind, key)?;
+        self.observed(&located, observed)?;
+        self.edit_as(FIELD_MANAGER, kind, key, &json!({"subjects": subjects}))
+    }
+
     pub(super) fn delete(
         &mut self,
         kind: &GroupVersionKind,

@@ -135,6 +135,18 @@ impl<T: Tap> Cluster for Tapped<Arc<dyn Cluster>, T> {
         self.tap.pass(Crossing::Change(call, ClusterChange::Release(kind, key)), happens).await
     }
 
+    async fn set_subjects(
+        &self,
+        call: &Call,
+        kind: &GroupVersionKind,
+        key: &ObjectKey,
+        observed: &Precondition,
+        subjects: &[Value],
+    ) -> Result<Object, cluster::Error> {
+        let happens = self.port.set_subjects(call, kind, key, observed, subjects);
+        self.tap.pass(Crossing::Change(call, ClusterChange::SetSubjects(kind, key)), happens).await
+    }
+
     async fn delete(
         &self,
         call: &Call,

@@ -1,8 +1,12 @@
 //! What is not ours stays.
 
-use dcm_core::app_context::Existing;
-use dcm_core::port::cluster::LABEL_OWNER;
-use dcm_core::port::synchronizer::{Error, Removal, Synchronizer as _};
+use std::collections::BTreeMap;
+
+use dcm_core::app_context::{AppContext, Existing};
+use dcm_core::manifest::Manifest;
+use dcm_core::name::ContextId;
+use dcm_core::port::cluster::{LABEL_OWNER, Object};
+use dcm_core::port::synchronizer::{Disposal, Error, Removal, Synchronizer as _};
 use dcm_core::status::{ObjectState, Progress, Reason};
 use dcm_sync::sim::{Link, cluster_id};
 use serde_json::{Value, json};
@@ -103,13 +107,65 @@ async fn a_namespace_with_contents_is_kept_unless_asked() {
     }
 }
 
+const RBAC: &str = "rbac.authorization.k8s.io";
+
+/// A RoleBinding in the namespace `team`.
+fn binding(name: &str, finalizers: &[&str]) -> Value {
+    json!({
+        "apiVersion": format!("{RBAC}/v1"), "kind": "RoleBinding",
+        "metadata": {"name": name, "namespace": "team", "finalizers": finalizers},
+        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": "reader"},
+        "subjects": [{"apiGroup": RBAC, "kind": "User", "name": "ann"}],
+    })
+}
+
+/// The subjects of each RoleBinding in the namespace `team`.
+fn bound(world: &World) -> BTreeMap<String, usize> {
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    let subjects = |object: &Object| object.body["subjects"].as_array().map_or(0, Vec::len);
+    cluster.server(|server| {
+        let bindings = server.objects().filter(|object| &*object.key.kind == "RoleBinding");
+        bindings.map(|object| (object.key.name.to_string(), subjects(&object))).collect()
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn rolebindings_of_others_in_a_namespace_that_is_kept_are_removed_on_request() {
+    for (objects, removes) in [(None, false), (None, true), (Some(Disposal::Keep), true)] {
+        let world = World::new(1);
+        let engine = world.engine();
+        engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+        done(&engine, &context_id()).await;
+        let another = ContextId::new("another").unwrap();
+        let beside =
+            AppContext { id: another.clone(), ..context(vec![apply(0, binding("beside", &[]))], [1]) };
+        engine.contexts().apply(&beside).await.unwrap();
+        done(&engine, &another).await;
+        let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
+        for theirs in [binding("theirs", &[]), binding("held", &["example.org/hold"])] {
+            let manifest = Manifest::new(theirs).unwrap();
+            let (kind, key, body) = (manifest.kind(), manifest.key(), manifest.body());
+            cluster.server(|server| server.create_as("person", kind, key, body)).unwrap();
+        }
+        let removal = Removal { objects, remove_others_bindings: removes, ..Removal::default() };
+        engine.contexts().remove(&context_id(), removal).await.unwrap();
+        done(&engine, &context_id()).await;
+        let expected: &[(&str, usize)] = match removes {
+            false => &[("beside", 1), ("held", 1), ("theirs", 1)],
+            true => &[("beside", 1), ("held", 0)],
+        };
+        let expected = expected.iter().map(|(name, subjects)| ((*name).to_owned(), *subjects)).collect();
+        assert_eq!(bound(&world), expected, "{removal:?}");
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_namespace_belongs_to_one_context() {
     let world = World::new(1);
     let engine = world.engine();
     engine.contexts().apply(&context(steps(), [1])).await.unwrap();
     let mut other = context(vec![apply(0, namespace_body("team"))], [1]);
-    other.id = dcm_core::name::ContextId::new("lc-2").unwrap();
+    other.id = ContextId::new("lc-2").unwrap();
     let error = engine.contexts().apply(&other).await.unwrap_err();
     assert!(matches!(&error, Error::NamespaceTaken { winner, .. } if *winner == context_id()), "{error:?}");
     assert_eq!(engine.contexts().status(&other.id).await.unwrap(), None);
@@ -126,7 +182,7 @@ async fn a_role_that_somebody_deleted_comes_back() {
     let engine = world.engine();
     engine.contexts().apply(&context(steps(), [1])).await.unwrap();
     done(&engine, &context_id()).await;
-    let role = dcm_core::manifest::Manifest::new(role_body("reader", &["get", "list"])).unwrap();
+    let role = Manifest::new(role_body("reader", &["get", "list"])).unwrap();
     let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
     cluster.server(|server| server.delete_as_other(role.kind(), role.key())).unwrap();
     tokio::time::sleep(SOON).await;
@@ -163,6 +219,6 @@ async fn a_cluster_that_was_never_reached_gives_its_namespace_free_when_it_is_ta
     engine.contexts().apply(&context(steps(), [2])).await.unwrap();
     done(&engine, &context_id()).await;
     let mut other = context(vec![apply(0, namespace_body("team"))], [1]);
-    other.id = dcm_core::name::ContextId::new("lc-2").unwrap();
+    other.id = ContextId::new("lc-2").unwrap();
     engine.contexts().apply(&other).await.unwrap();
 }

@@ -12,6 +12,7 @@ pub(crate) mod get;
 pub(crate) mod kubeconfig;
 pub(crate) mod login;
 pub(crate) mod orphans;
+mod other_bindings;
 pub(crate) mod plan;
 pub(crate) mod reconcile;
 pub(crate) mod renew;

@@ -1,8 +1,9 @@
 //! `dcm terminate`: a logical cloud off its clusters.
 
 use dcm_core::port::synchronizer::{Disposal, Removal};
+use dcm_core::service::Clearing;
 
-use super::report;
+use super::{other_bindings, report};
 use crate::arguments::{Global, Waiting};
 use crate::duration;
 use crate::exit::Exit;
@@ -15,6 +16,10 @@ pub(crate) struct Arguments {
     /// Deletes namespaces together with what others put in them. Otherwise such a namespace is kept.
     #[arg(long)]
     delete_contents: bool,
+    /// Removes the rights that other clients gave: deletes their RoleBindings in namespaces that are kept, and removes the identities of
+    /// the cloud from all other bindings. What the cluster refuses to change is named, and it ends with exit code 5.
+    #[arg(long, conflicts_with = "no_wait")]
+    remove_others_bindings: bool,
     /// Leaves all its objects on the clusters, without our marks: they are nobody's from then on. But for its bindings: the rights
     /// of its users end, and what others have bound stays. Default: as its document says (spec.removal.objects), or else they are deleted.
     #[arg(long, conflicts_with = "delete_contents")]
@@ -31,11 +36,19 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     let session = Session::open(global).await?;
     let removal = Removal {
         delete_contents: arguments.delete_contents,
+        remove_others_bindings: arguments.remove_others_bindings,
         objects: arguments.keep_objects.then_some(Disposal::Keep),
         deadline_seconds: arguments.deadline,
         ..Removal::default()
     };
     let name = &arguments.cloud.name;
     session.clouds().terminate(&session.project, name, removal).await?;
-    report::wait_for(&session, name, &arguments.waiting).await
+    let exit = report::wait_for(&session, name, &arguments.waiting).await?;
+    if arguments.waiting.no_wait || !matches!(exit, Exit::Done | Exit::Abandoned) {
+        return Ok(exit);
+    }
+    let clearing = if arguments.remove_others_bindings { Clearing::Remove } else { Clearing::List };
+    let report = session.other_bindings(name, None, clearing).await?;
+    other_bindings::note(&report);
+    Ok(if clearing == Clearing::Remove && other_bindings::is_open(&report) { Exit::Stuck } else { exit })
 }

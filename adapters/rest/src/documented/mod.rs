@@ -101,8 +101,8 @@ fn of_clusters() -> Vec<Described> {
 fn of_clouds() -> Vec<Described> {
     use Need::{Change, Platform, View};
     use clouds::{
-        apply, create, events, get_document, kubeconfig, list, plan, plan_document, put_document, reconcile,
-        renew, resume, status, stop, terminate,
+        apply, create, events, get_document, kubeconfig, list, other_bindings, plan, plan_document,
+        put_document, reconcile, remove_other_bindings, renew, resume, status, stop, terminate,
     };
     use users::{credential, revocation, revoke, subject};
     let all = "/v2/projects/{project}/logical-clouds";
@@ -129,6 +129,13 @@ fn of_clouds() -> Vec<Described> {
         post(&below("renew"), Change, renew::handle, renew::describe),
         post(&below("reconcile"), Platform, reconcile::handle, reconcile::describe),
         get(&below("events"), View, events::handle, events::describe),
+        get(&below("other-bindings"), Change, other_bindings::handle, other_bindings::describe),
+        delete(
+            &below("other-bindings"),
+            Change,
+            remove_other_bindings::handle,
+            remove_other_bindings::describe,
+        ),
         get(&below("users/{name}/credential"), Change, credential::handle, credential::describe),
         get(&below("users/{name}/subject"), View, subject::handle, subject::describe),
         post(&below("users/{name}/revoke"), Change, revoke::handle, revoke::describe),

@@ -65,7 +65,7 @@ fn word(step: &Step) -> String {
         Work::Create { .. } | Work::Unrecord => "create",
         Work::Update { .. } => "update",
         Work::Delete { .. } => "delete",
-        Work::Count => "count",
+        Work::Count { .. } => "count",
         Work::Request { .. } => "request",
         Work::Blocked(cause) if cause.reason == Reason::StoreBehind => "behind",
         Work::Blocked(cause) if cause.reason == Reason::Foreign => "foreign",

@@ -5,7 +5,11 @@ use std::sync::Arc;
 
 use crate::common::slow::Slow;
 use crate::common::{World, everything, spec};
-use dcm_core::service::{BoundName, OtherBindings, Revoked, Unseen};
+use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::port::synchronizer::Removal;
+use dcm_core::service::{
+    BoundName, Clearing, Lapsed, OtherBindings, OtherBindingsReport, OthersOnCluster, Revoked, Unseen,
+};
 use dcm_server::Installation as _;
 use dcm_sync::engine::Acquire;
 use dcm_sync::planning::LOOKS_AT_ONCE_MAX;
@@ -72,8 +76,9 @@ async fn may_list_in(world: &World, namespaces: &[Option<&str>]) {
 async fn others(world: &World, revoked: &Revoked) -> (Vec<String>, Vec<Unseen>) {
     let cluster = world.deployment.clusters().connect(&cluster_id(1)).await.unwrap();
     let proofs = world.deployment.contexts().proof_key().await.unwrap();
-    let OtherBindings { found, unseen } =
-        revoked.other_bindings(&*cluster, &world.deployment.call(), proofs.as_ref()).await.unwrap();
+    let (lapsed, call) = (revoked.lapsed(), world.deployment.call());
+    let others = lapsed.other_bindings(&*cluster, &call, proofs.as_ref(), Clearing::List).await;
+    let OtherBindings { found, unseen, .. } = others.unwrap();
     let mut found: Vec<_> =
         found.iter().map(|key| key.namespace.as_deref().unwrap_or("the cluster").to_owned()).collect();
     found.sort();
@@ -115,10 +120,95 @@ async fn bindings_of_others_are_looked_for_on_many_clusters_at_once_and_on_no_mo
     let (world, mut revoked) = revoked_in(world.await).await;
     revoked.clusters = world.fleet.ids().cloned().collect();
     world.fleet.cluster(&cluster_id(2)).unwrap().set_link(Link::Cut);
-    let found = world.deployment.other_bindings(&revoked).await;
+    let found = world.deployment.other_bindings(&revoked.lapsed()).await;
     assert_eq!(slow.unwrap().opening_max(), LOOKS_AT_ONCE_MAX);
     assert_eq!(found.len(), clusters);
     assert_eq!(found[&cluster_id(1)].as_ref().unwrap().found.len(), 4);
     let unknown: Vec<_> = found.iter().filter(|(_, found)| found.is_err()).map(|(id, _)| id).collect();
     assert_eq!(unknown, [&cluster_id(2)]);
+}
+
+/// What became of the bindings of others that name an identity of the cloud, when it is removed from them.
+async fn removed(world: &World) -> OthersOnCluster {
+    let named = (&world.project, &world.cloud);
+    let report = world.deployment.remove_other_bindings(&world.caller, named, None).await.unwrap();
+    let OtherBindingsReport { mut clusters } = report;
+    clusters.remove(&cluster_id(1)).unwrap()
+}
+
+fn places(keys: &[ObjectKey]) -> Vec<String> {
+    let mut places: Vec<_> = keys
+        .iter()
+        .map(|key| format!("{}/{}", key.namespace.as_deref().unwrap_or_default(), key.name))
+        .collect();
+    places.sort();
+    places
+}
+
+/// The names of the subjects of a RoleBinding; none where it does not exist.
+fn subjects(world: &World, namespace: &str, name: &str) -> Option<Vec<String>> {
+    let kind = GroupVersionKind::new(RBAC, "v1", "RoleBinding");
+    let key = ObjectKey::of_kind(&kind, Some(namespace), name);
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    let body = cluster.server(|server| server.object(&kind, &key).unwrap())?.body;
+    let subjects = body["subjects"].as_array().into_iter().flatten();
+    Some(subjects.map(|subject| subject["name"].as_str().unwrap().to_owned()).collect())
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_revoked_identity_is_removed_from_bindings_of_others_and_the_other_subjects_stay() {
+    let (world, revoked) = revoked().await;
+    let ann = revoked.earlier.iter().find_map(|earlier| match earlier {
+        BoundName::User { name } => Some(json!({"apiGroup": RBAC, "kind": "User", "name": name})),
+        BoundName::ServiceAccount { .. } => None,
+    });
+    let mut shared = binding("shared", Some("elsewhere"), &json!({"kind": "User", "name": "eve"}));
+    shared["subjects"].as_array_mut().unwrap().insert(0, ann.unwrap());
+    world.make(shared).await;
+    let others = removed(&world).await;
+    let expected = ["/theirs", "c/theirs", "elsewhere/shared", "elsewhere/theirs", "named/theirs"];
+    assert_eq!(
+        (places(&others.bindings_removed), others.bindings),
+        (expected.map(str::to_owned).to_vec(), vec![])
+    );
+    assert_eq!(subjects(&world, "elsewhere", "shared"), Some(vec!["eve".to_owned()]));
+    assert_eq!(subjects(&world, "elsewhere", "theirs"), None);
+    assert_eq!(subjects(&world, "c", "of-another"), Some(vec!["eve".to_owned()]));
+    assert_eq!(removed(&world).await, OthersOnCluster::default(), "a second call finds nothing");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_binding_of_others_that_may_not_be_changed_is_reported_with_the_reason() {
+    let (world, _) = revoked().await;
+    let engine = json!({"kind": "User", "name": "engine"});
+    let rules = json!([{"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}]);
+    let metadata = json!({"name": "uid"});
+    world.make(json!({"apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRole", "metadata": metadata, "rules": rules})).await;
+    let mut uid = binding("uid", None, &engine);
+    uid["roleRef"]["name"] = "uid".into();
+    world.make(uid).await;
+    may_list_in(&world, &[None]).await;
+    let others = removed(&world).await;
+    assert_eq!(places(&others.bindings), ["c/theirs", "elsewhere/theirs", "named/theirs"]);
+    let reason = others.bindings_refused.unwrap();
+    assert!(reason.contains("cannot delete rolebindings"), "{reason}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_terminated_cloud_every_identity_has_lapsed_and_of_an_applied_one_none_that_is_in_use() {
+    let world = World::new(1).await;
+    let engine = world.deployment.engine(Acquire::All);
+    world.put(spec(&everything())).await;
+    world.apply().await;
+    world.done().await;
+    let clouds = world.deployment.clouds();
+    let applied = clouds.lapsed(&world.project, &world.cloud, None).await.unwrap();
+    assert_eq!(applied.names, []);
+    clouds.terminate(&world.caller, &world.project, &world.cloud, Removal::default()).await.unwrap();
+    world.done().await;
+    let ended = clouds.lapsed(&world.project, &world.cloud, None).await.unwrap();
+    let names =
+        |ended: &Lapsed| ended.names.iter().filter(|name| matches!(name, BoundName::User { .. })).count();
+    assert_eq!((names(&ended) > 0, ended.clusters.len()), (true, 1), "{ended:?}");
+    engine.shutdown().await;
 }

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use crate::common::slow::Slow;
 use crate::common::{World, everything, kubeconfig, spec};
-use dcm_core::app_context::Generation;
-use dcm_core::logical_cloud::{Draft, Epoch, Level};
+use dcm_core::logical_cloud::{Draft, Level};
 use dcm_core::port::synchronizer::Disposal;
 use dcm_core::preflight::Needs;
 use dcm_core::secret::Secret;
-use dcm_core::service::{Registration, Revoked};
+use dcm_core::service::{Lapsed, Registration};
 use dcm_server::Installation as _;
 use dcm_sync::planning::Rehearsing;
 use dcm_sync::sim::cluster_id;
@@ -34,14 +33,10 @@ async fn whatever_looks_at_one_cluster_waits_for_its_turn_and_holds_up_no_other(
     let draft: &Draft = &serde_json::from_value(json!({"metadata": {"name": "c"}, "spec": spec})).unwrap();
     let registration = &Registration::new(first.clone(), Secret::new(kubeconfig(&json!({}))));
     let (needs, context) = (&Needs::of_level(Level::default()), &"unknown".parse().unwrap());
-    let revoked = &Revoked {
-        user: "ann".parse().unwrap(),
-        earlier: Vec::new(),
-        epoch: Epoch(2),
-        generation: Generation(1),
+    let lapsed = &Lapsed {
+        names: Vec::new(),
         namespaces: ["c".parse().unwrap()].into(),
         clusters: [first.clone()].into(),
-        needs_request: false,
     };
     let (caller, project) = (&world.caller, &world.project);
     let rehearsing = Rehearsing::Writes;
@@ -50,7 +45,7 @@ async fn whatever_looks_at_one_cluster_waits_for_its_turn_and_holds_up_no_other(
             deployment.plan_draft(caller, project, draft, rehearsing).map(|plan| plan.is_ok()).boxed(),
             deployment.inspect(registration, needs).map(|found| found.is_ok()).boxed(),
             deployment.identify(registration).map(|found| found.is_ok()).boxed(),
-            deployment.other_bindings(revoked).map(|found| found[&first].is_ok()).boxed(),
+            deployment.other_bindings(lapsed).map(|found| found[&first].is_ok()).boxed(),
             deployment.orphans(&first).map(|found| found.is_ok()).boxed(),
             deployment
                 .clear_orphans(caller, &first, context, Disposal::Delete)

@@ -307,9 +307,11 @@ impl Machine {
         let (kind, key) = (step.kind.clone(), step.key.clone());
         let request = match &step.work {
             Work::Look => Request::Get { kind, key },
-            Work::Count => {
-                Request::Contents { namespace: key.name.clone(), proofs: self.proofs_on(&id.cluster) }
-            }
+            Work::Count { removes_bindings } => Request::Contents {
+                namespace: key.name.clone(),
+                proofs: self.proofs_on(&id.cluster),
+                removes_bindings: *removes_bindings,
+            },
             Work::Create { manifest } => Request::Create(self.stamp(id, manifest, Origin::Created)?),
             Work::Update { manifest, observed, origin, terms } => {
                 let mut object = self.stamp(id, manifest, *origin)?;

@@ -1,7 +1,7 @@
 //! `dcm user revoke`: a user's credentials lose their rights.
 
 use dcm_core::name::ClusterId;
-use dcm_core::service::{Revocation, RevokedOnCluster};
+use dcm_core::service::{Clearing, OtherBindingsReport, Revocation, RevokedOnCluster};
 
 use super::super::report;
 use crate::arguments::{Global, Waiting};
@@ -14,6 +14,10 @@ use crate::session::{NamedUser, Session};
 pub(crate) struct Arguments {
     #[command(flatten)]
     named: NamedUser,
+    /// Removes the earlier identities of the user from the bindings of other clients, and deletes each that has no other subject. What
+    /// the cluster refuses to change is named, and it ends with exit code 5.
+    #[arg(long, conflicts_with = "no_wait")]
+    remove_others_bindings: bool,
     #[command(flatten)]
     waiting: Waiting,
 }
@@ -26,14 +30,27 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     let worked = session.worked(cloud).await?;
     let end = report::wait_until_end(&session, &[worked], &arguments.waiting).await?;
     let status = clouds.status(&session.project, cloud).await?;
-    let report = session.revocation(revoked, &status).await?;
+    let removed = match arguments.remove_others_bindings {
+        true => session.other_bindings(cloud, Some(user), Clearing::Remove).await?,
+        false => OtherBindingsReport::default(),
+    };
+    let mut report = session.revocation(revoked, &status).await?;
+    for (id, on) in removed.clusters {
+        let others = &mut report.clusters.entry(id).or_default().others;
+        others.bindings_removed = on.bindings_removed;
+        others.bindings_refused = on.bindings_refused;
+    }
     output::print_either(session.format, &report, || table(&session, &report))?;
     if report.revoked.needs_request {
         output::note(format_args!(
             "{user} keeps the key: make a new request (dcm subject {cloud} {user}), put it into the document, and apply that"
         ));
     }
-    report::say_end(&session, end, &[status], &arguments.waiting).await
+    let exit = report::say_end(&session, end, &[status], &arguments.waiting).await?;
+    let is_open =
+        |on: &RevokedOnCluster| !on.others.bindings.is_empty() || on.others.bindings_unknown.is_some();
+    let is_left = arguments.remove_others_bindings && report.clusters.values().any(is_open);
+    Ok(if exit == Exit::Done && is_left { Exit::Stuck } else { exit })
 }
 
 fn table(session: &Session, report: &Revocation) -> String {
@@ -52,10 +69,13 @@ fn table(session: &Session, report: &Revocation) -> String {
 
 /// The bindings of others, and what is not known of them.
 fn bindings(on: &RevokedOnCluster) -> String {
-    if let Some(reason) = &on.bindings_unknown {
+    let others = &on.others;
+    if let Some(reason) = &others.bindings_unknown {
         return format!("unknown: {reason}");
     }
-    let found = on.bindings.iter().map(ToString::to_string);
-    let unseen = on.bindings_unseen.iter().map(|place| format!("not allowed to look at {place}"));
-    found.chain(unseen).collect::<Vec<_>>().join(", ")
+    let found = others.bindings.iter().map(ToString::to_string);
+    let removed = others.bindings_removed.iter().map(|key| format!("removed: {key}"));
+    let refused = others.bindings_refused.iter().map(|reason| format!("not removed: {reason}"));
+    let unseen = others.bindings_unseen.iter().map(|place| format!("not allowed to look at {place}"));
+    found.chain(removed).chain(refused).chain(unseen).collect::<Vec<_>>().join(", ")
 }

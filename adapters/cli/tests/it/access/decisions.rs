@@ -203,6 +203,7 @@ async fn life(changes: &mut Changes, cloud: &str, cluster: &str) {
     changes.make(&format!("POST {cloud}/renew?user=seller"), "renew");
     changes.make(&format!("POST {cloud}/users/seller/revoke"), "revoke");
     changes.until(&format!("{cloud}/users/seller/revocation"), r#""isRevoked":true"#).await;
+    changes.make(&format!("DELETE {cloud}/other-bindings?user=seller"), "remove-bindings");
     changes.make(&format!("POST {cloud}/reconcile"), "reconcile");
     changes.until(&status, done).await;
     changes.make(&format!("POST {cloud}/terminate"), "terminate");

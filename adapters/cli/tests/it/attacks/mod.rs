@@ -16,6 +16,7 @@ mod marks;
 mod next_account;
 mod ownership;
 mod registrars;
+mod removed;
 mod requests;
 mod signers;
 mod stolen;

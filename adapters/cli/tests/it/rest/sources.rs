@@ -49,6 +49,7 @@ const ADDED: &[&str] = &[
     "GET /v2/cluster-providers/{provider}/clusters/{cluster}/orphans",
     "DELETE /v2/cluster-providers/{provider}/clusters/{cluster}/orphans/{context}",
     "GET PUT /v2/projects/{project}/logical-clouds/{cloud}/document",
+    "GET DELETE /v2/projects/{project}/logical-clouds/{cloud}/other-bindings",
     "GET POST /v2/projects/{project}/logical-clouds/{cloud}/plan",
     "POST /v2/projects/{project}/logical-clouds/{cloud}/renew",
     "POST /v2/projects/{project}/logical-clouds/{cloud}/reconcile",

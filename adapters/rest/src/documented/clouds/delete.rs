@@ -27,6 +27,9 @@ pub(in crate::documented) struct Leaving {
     /// Deletes namespaces together with what others put in them; only with `terminate`.
     #[serde(default)]
     delete_contents: bool,
+    /// In namespaces that are kept, deletes the RoleBindings of other clients; only with `terminate`.
+    #[serde(default)]
+    remove_others_bindings: bool,
     /// Leaves all its objects there, without our marks, but for bindings; only with `terminate`, and without `delete-contents`.
     keep_objects: Option<bool>,
     /// How long each cluster may take; only with `terminate`.
@@ -37,10 +40,14 @@ pub(in crate::documented) struct Leaving {
 impl Leaving {
     /// How it is taken off; none where it is not.
     fn how(self) -> Result<Option<How>, Problem> {
-        let Self { terminate, delete_contents, keep_objects, deadline_seconds } = self;
-        let is_said = delete_contents || keep_objects.is_some() || deadline_seconds.is_some();
+        let Self { terminate, delete_contents, remove_others_bindings, keep_objects, deadline_seconds } =
+            self;
+        let has_flags = delete_contents || remove_others_bindings;
+        let is_said = has_flags || keep_objects.is_some() || deadline_seconds.is_some();
         match (terminate, is_said) {
-            (true, _) => Ok(Some(How { delete_contents, keep_objects, deadline_seconds })),
+            (true, _) => {
+                Ok(Some(How { delete_contents, remove_others_bindings, keep_objects, deadline_seconds }))
+            }
             (false, false) => Ok(None),
             (false, true) => {
                 Err(Problem::new(Kind::Malformed, "how it is terminated says nothing without terminate=true"))

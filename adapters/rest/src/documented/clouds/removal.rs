@@ -14,6 +14,9 @@ pub(in crate::documented) struct How {
     /// Deletes namespaces together with what others put in them.
     #[serde(default)]
     pub(super) delete_contents: bool,
+    /// In namespaces that are kept, deletes the RoleBindings of other clients.
+    #[serde(default)]
+    pub(super) remove_others_bindings: bool,
     /// Leaves all its objects there, without our marks, but for bindings: the rights of its users end.
     pub(super) keep_objects: Option<bool>,
     /// How long each cluster may take.
@@ -35,6 +38,7 @@ impl How {
         let disposal = |keep| if keep { Disposal::Keep } else { Disposal::Delete };
         Ok(Removal {
             delete_contents: self.delete_contents,
+            remove_others_bindings: self.remove_others_bindings,
             objects: self.keep_objects.map(disposal),
             deadline_seconds: self.deadline_seconds.and_then(|seconds| u32::try_from(seconds).ok()),
             ..Removal::default()

@@ -17,7 +17,7 @@ use crate::documented::route::Shared;
 pub(in crate::documented) fn describe(it: Operation) -> Operation {
     it.says(
         "Read what became of a revocation",
-        "On which clusters it is done, and which bindings of other people name an earlier identity.",
+        "On which clusters it is done, and which bindings of other clients name an earlier identity.",
     )
     .answers(StatusCode::OK, Answer::json::<Revocation>("What became of it."))
     .fails(&[Kind::WrongState])
@@ -30,6 +30,6 @@ pub(in crate::documented) async fn handle(
     asker: Asker,
 ) -> Result<impl IntoResponse, Problem> {
     let (revoked, context) = services.clouds.revocation(&project, &cloud, &name).await?;
-    let others = services.look(&asker)?.other_bindings(&revoked).await;
+    let others = services.look(&asker)?.other_bindings(&revoked.lapsed()).await;
     Ok(Json(revoked.report(others, |id| context.as_ref()?.lanes.get(id))))
 }

@@ -183,6 +183,8 @@ async fn cloud_with_incidents(world: &mut World) {
     world.done().await;
     let [ann, bob] = ["ann", "bob"].map(|user| UserName::new(user).unwrap());
     during("LogicalClouds::revoke", clouds.revoke(caller, project, cloud, &ann)).await.unwrap();
+    let remove = world.deployment.remove_other_bindings(caller, (project, cloud), Some(&ann));
+    during("Installation::remove_other_bindings", remove).await.unwrap();
     let bob = PartName::User(bob);
     let any = Precondition::default();
     let delete = clouds.delete_part(caller, project, cloud, &bob, &any);

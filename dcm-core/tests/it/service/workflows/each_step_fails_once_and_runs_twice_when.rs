@@ -22,8 +22,13 @@ const WRITTEN: &[Step] = &[PutProject(""), Register("one"), Register("two"), Reg
 const STANDING: &[Step] =
     &[PutProject(""), Register("one"), Register("two"), Register("three"), Put(first), Apply, Finish];
 
-const CAREFULLY: Removal =
-    Removal { delete_contents: false, objects: None, bindings: None, deadline_seconds: None };
+const CAREFULLY: Removal = Removal {
+    delete_contents: false,
+    remove_others_bindings: false,
+    objects: None,
+    bindings: None,
+    deadline_seconds: None,
+};
 
 const WITH_CONTENTS: Removal = Removal { delete_contents: true, ..CAREFULLY };
 

@@ -1,0 +1,62 @@
+//! Promises about `set_subjects`.
+
+use dcm_core::port::cluster::{Error, Object};
+use serde_json::{Value, json};
+
+use super::subject::{Subject, must, of_another_object, precondition};
+
+/// A RoleBinding of another client, which names two users.
+async fn binding(subject: &Subject, namespace: &str) -> Value {
+    let rbac = "rbac.authorization.k8s.io";
+    let user = |name: &str| json!({"apiGroup": rbac, "kind": "User", "name": name});
+    let body = json!({
+        "apiVersion": format!("{rbac}/v1"), "kind": "RoleBinding",
+        "metadata": {"name": "theirs", "namespace": namespace, "labels": {"team": "a"}},
+        "roleRef": {"apiGroup": rbac, "kind": "Role", "name": "reader"},
+        "subjects": [user("ann"), user("eve")],
+    });
+    must(subject.other.create(&body).await, "a binding of another client");
+    body
+}
+
+/// The subjects are replaced, by none as well as by some; the role, the labels and all else stays, and our marks are not put on it.
+pub async fn set_subjects_replaces_the_subjects_and_leaves_the_rest(subject: &Subject) {
+    let namespace = subject.namespace("subjects").await;
+    let body = binding(subject, &namespace).await;
+    for left in [vec![body["subjects"][1].clone()], Vec::new()] {
+        let before = subject.there(&body).await;
+        let (call, cluster) = (&subject.call, &subject.cluster);
+        let changed =
+            cluster.set_subjects(call, &before.kind, &before.key, &precondition(&before), &left).await;
+        let changed = must(changed, "new subjects");
+        let after = subject.there(&body).await;
+        let named = |object: &Object| object.body["subjects"].as_array().cloned().unwrap_or_default();
+        assert_eq!((named(&changed), named(&after)), (left.clone(), left));
+        assert_eq!((&after.uid, &after.marks), (&before.uid, &None));
+        for member in ["/roleRef", "/metadata/labels", "/metadata/annotations"] {
+            assert_eq!(after.body.pointer(member), before.body.pointer(member), "{member}");
+        }
+    }
+    subject.clean_up("subjects").await;
+}
+
+/// With another state than the object's it is a `Conflict`, for another or no object perhaps `NotFound`, and changes nothing.
+pub async fn set_subjects_needs_the_observed_state(subject: &Subject) {
+    let namespace = subject.namespace("subjects-state").await;
+    let body = binding(subject, &namespace).await;
+    let first = subject.there(&body).await;
+    subject.edit(&body, json!({"metadata": {"labels": {"team": "b"}}})).await;
+    let before = subject.there(&body).await;
+    for observed in [precondition(&first), of_another_object(&before)] {
+        let result =
+            subject.cluster.set_subjects(&subject.call, &before.kind, &before.key, &observed, &[]).await;
+        let is_right = match &result {
+            Err(Error::Conflict) => true,
+            Err(Error::NotFound) => observed.uid != before.uid,
+            _ => false,
+        };
+        assert!(is_right, "{result:?}");
+        assert_eq!(subject.there(&body).await.resource_version, before.resource_version);
+    }
+    subject.clean_up("subjects-state").await;
+}
