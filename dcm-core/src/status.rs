@@ -233,6 +233,9 @@ pub struct ObjectStatus {
     /// Why it is not further.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
+    /// The RoleBindings of other clients that still gave rights in a namespace when it was released, by name: the first of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bindings: Vec<Arc<str>>,
 }
 
 /// How far an object is.

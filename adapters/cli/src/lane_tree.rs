@@ -175,7 +175,7 @@ mod tests {
     fn object(kind: &str, name: &str, cause: Option<Cause>) -> ObjectStatus {
         let key = ObjectKey::new("".into(), kind.into(), Some("n".into()), name.into());
         let state = if cause.is_some() { ObjectState::Pending } else { ObjectState::Applied };
-        ObjectStatus { key, state, cause }
+        ObjectStatus { key, state, cause, bindings: Vec::new() }
     }
 
     fn status(objects: Vec<ObjectStatus>, cause: Option<Cause>) -> LaneStatus {

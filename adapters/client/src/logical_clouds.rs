@@ -327,7 +327,7 @@ impl<'a> LogicalClouds<'a> {
         self.reading(project, cloud, &format!("/other-bindings{}", query(user))).patient().json().await
     }
 
-    /// Removes these identities from those bindings.
+    /// Removes the identities of the logical cloud without rights of its own, of one user or of all, from the bindings of other clients.
     ///
     /// # Errors
     /// `not-found`, `wrong-state`; those of the server and the connection.
@@ -359,11 +359,10 @@ impl<'a> LogicalClouds<'a> {
             removal;
         let keep = objects.map(|objects| ("keep-objects", (objects == Disposal::Keep).to_string()));
         let deadline = deadline_seconds.map(|seconds| ("deadline-seconds", seconds.to_string()));
-        let flags = [
-            ("delete-contents", delete_contents.to_string()),
-            ("remove-others-bindings", remove_others_bindings.to_string()),
-        ];
-        let target = format!("/terminate{}", query(flags.into_iter().chain(keep).chain(deadline)));
+        let contents = [("delete-contents", delete_contents.to_string())];
+        let bindings = remove_others_bindings.then(|| ("remove-others-bindings", true.to_string()));
+        let how = contents.into_iter().chain(bindings).chain(keep).chain(deadline);
+        let target = format!("/terminate{}", query(how));
         self.doing(project, cloud, &target).done().await
     }
 

@@ -51,7 +51,8 @@ pub trait Installation: Send + Sync + 'static {
     /// answer, it is unknown whether it has any.
     async fn other_bindings(&self, lapsed: &Lapsed) -> BTreeMap<ClusterId, Result<OtherBindings, Error>>;
 
-    /// Removes the identities of a logical cloud that have no right of ours any more, or those of one user, from such bindings.
+    /// Removes the identities of a logical cloud that have no right of ours any more, or those of one user, from the bindings of other
+    /// clients.
     ///
     /// # Errors
     /// Those of [`LogicalClouds::lapsed`](service::LogicalClouds::lapsed), and of the audit log.

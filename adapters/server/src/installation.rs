@@ -12,8 +12,8 @@ use dcm_core::port::store;
 use dcm_core::port::synchronizer::Disposal;
 use dcm_core::preflight::{self, InspectError, Inspection, Needs, Other, Twin};
 use dcm_core::service::{
-    self, Applied, Caller, Clearing, EditId, Lapsed, OrphanError, Orphans, OtherBindings,
-    OtherBindingsReport, Precondition, Registration,
+    self, Applied, Caller, EditId, Lapsed, OrphanError, Orphans, OtherBindings, OtherBindingsReport,
+    Precondition, Registration,
 };
 use dcm_rest::{Agreed, DeclareError, Declared, Installation, PlannedDraft};
 use dcm_sync::planning::Rehearsing;
@@ -69,7 +69,7 @@ impl Installation for Deployment {
     }
 
     async fn other_bindings(&self, lapsed: &Lapsed) -> BTreeMap<ClusterId, Result<OtherBindings, Error>> {
-        Self::other_bindings(self, lapsed, Clearing::List).await
+        Self::other_bindings(self, lapsed).await
     }
 
     async fn remove_other_bindings(

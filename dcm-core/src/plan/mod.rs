@@ -151,7 +151,7 @@ pub enum Work {
         observed: Precondition,
         /// Where the object comes from: what only we said of an adopted one goes.
         origin: Origin,
-        /// The objects of others that it holds, when they are why it is kept.
+        /// The objects of others that it holds, when they are why it is kept; the bindings of others alone, when all is kept.
         contents: Option<Contents>,
     },
     /// Nothing on the cluster: the record is out of date and is dropped.

@@ -9,7 +9,7 @@ use super::view::{Recorded, Seen, Sighting, View};
 use super::{Records, Rules, Step, Terms, Wanted, Wave, Why, Work, request};
 use crate::app_context::Existing;
 use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
-use crate::port::cluster::Origin;
+use crate::port::cluster::{Contents, Origin};
 use crate::port::synchronizer::Disposal;
 use crate::status::{Cause, Reason};
 
@@ -248,10 +248,14 @@ pub(super) fn remove(rules: &Rules<'_>, key: &ObjectKey, record: &Recorded, view
     let removes_bindings = record.kind.is_namespace() && is_known && rules.removal.remove_others_bindings;
     // What was asked for through a request is no object that anybody keeps.
     if rules.removal.disposal(key) == Disposal::Keep && !request::is_request(&record.kind) {
-        return match view.contents(&key.name) {
-            None if removes_bindings => make(Work::Count { removes_bindings }, Why::Kept),
-            _ => make(Work::Release { observed, origin: record.origin, contents: None }, Why::Kept),
+        let contents = match view.contents(&key.name) {
+            None if removes_bindings => return make(Work::Count { removes_bindings }, Why::Kept),
+            Some(contents) if removes_bindings && !contents.bindings.is_empty() => {
+                Some(Contents { bindings: contents.bindings.clone(), ..Contents::default() })
+            }
+            _ => None,
         };
+        return make(Work::Release { observed, origin: record.origin, contents }, Why::Kept);
     }
     if record.kind.is_namespace() && !(is_known && rules.removal.delete_contents) {
         match view.contents(&key.name) {

@@ -4,31 +4,63 @@ use serde_json::Value;
 
 use super::cluster::Deletion::{self, Gone, Pending};
 use super::cluster::{Call, Cluster, Error, Object, Precondition};
+use crate::manifest::{GroupVersionKind, ObjectKey};
 
-/// Leaves a RoleBinding or ClusterRoleBinding only these subjects, and deletes it where none is left. A finalizer that holds the
-/// deleted object up keeps no right: its subjects are removed first. Returns whether the object still exists.
+/// How often a binding is read and changed where another client changes it in between, or the server fails.
+const ATTEMPTS_MAX: usize = 3;
+
+/// What becomes of the subjects of a binding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subjects {
+    /// They stay as they are.
+    Unchanged,
+    /// These stay. Without any, the binding is deleted.
+    Left(Vec<Value>),
+}
+
+/// Reads a RoleBinding or ClusterRoleBinding, leaves it the subjects that `choose` returns, and deletes it where none is left. A finalizer
+/// that holds the deleted object up keeps no right: its subjects are removed first. Returns whether the object still exists.
 ///
 /// # Errors
-/// Those of the cluster. [`Error::Conflict`] when the binding is not as it was observed; then nothing is changed.
+/// Those of the cluster. [`Error::Conflict`] when another client changed the binding in between each time.
 pub async fn leave_subjects(
+    cluster: &dyn Cluster,
+    call: &Call,
+    (kind, key): (&GroupVersionKind, &ObjectKey),
+    choose: impl Fn(&Object) -> Subjects,
+) -> Result<Deletion, Error> {
+    let mut attempts = 1..=ATTEMPTS_MAX;
+    loop {
+        let is_last = attempts.next() == Some(ATTEMPTS_MAX);
+        let Some(binding) = cluster.get(call, kind, key).await? else { return Ok(Gone) };
+        let Subjects::Left(left) = choose(&binding) else { return Ok(Pending) };
+        match change(cluster, call, &binding, &left).await {
+            Err(Error::Conflict | Error::Server { .. }) if !is_last => {}
+            Err(Error::NotFound) => return Ok(Gone),
+            changed => return changed,
+        }
+    }
+}
+
+async fn change(
     cluster: &dyn Cluster,
     call: &Call,
     binding: &Object,
     left: &[Value],
 ) -> Result<Deletion, Error> {
     let Object { kind, key, .. } = binding;
-    let finalizers = binding.body["metadata"]["finalizers"].as_array();
-    let is_held = finalizers.is_some_and(|finalizers| !finalizers.is_empty());
-    let (mut observed, mut has_subjects) = (binding.precondition(), true);
-    if is_held || !left.is_empty() {
+    let (is_held, is_deleting) =
+        (has_members(&binding.body["metadata"]["finalizers"]), binding.deleting.is_some());
+    let (mut observed, mut has_subjects) = (binding.precondition(), has_members(&binding.body["subjects"]));
+    if has_subjects && (is_held || is_deleting || !left.is_empty()) {
         match cluster.set_subjects(call, kind, key, &observed, left).await {
             Ok(changed) => (observed, has_subjects) = (changed.precondition(), false),
             // The role that it binds may be one that we may not bind. A deletion needs less.
-            Err(Error::Forbidden { .. }) if left.is_empty() && binding.deleting.is_none() => {}
+            Err(Error::Forbidden { .. } | Error::Invalid { .. }) if left.is_empty() && !is_deleting => {}
             Err(error) => return Err(error),
         }
     }
-    if !left.is_empty() || binding.deleting.is_some() {
+    if !left.is_empty() || is_deleting {
         return Ok(Pending);
     }
     delete(cluster, call, binding, &observed, has_subjects).await
@@ -48,7 +80,10 @@ async fn delete(
                 "a finalizer holds the deleted binding, and its subjects may not be changed".to_owned();
             Err(Error::Forbidden { message })
         }
-        Err(Error::NotFound) => Ok(Gone),
         deleted => deleted,
     }
+}
+
+fn has_members(list: &Value) -> bool {
+    list.as_array().is_some_and(|list| !list.is_empty())
 }

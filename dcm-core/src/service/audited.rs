@@ -23,7 +23,7 @@ use super::caller::Caller;
 use super::clusters::RegisteredCluster;
 use super::controllers::Controller;
 use super::error::Error;
-use super::lapsed::OtherBindingsReport;
+use super::lapsed::{OtherBindingsReport, OthersOnCluster};
 use super::load::{self, Found};
 use super::logical_clouds::LogicalClouds;
 use super::owners::{Owner, OwnerKind};
@@ -208,10 +208,9 @@ impl Told for Renewed {
 
 impl Told for OtherBindingsReport {
     fn outcome(&self) -> Outcome {
-        if self.clusters.values().all(|others| others.bindings_removed.is_empty()) {
-            return Outcome::Unchanged;
-        }
-        ACCEPTED
+        let is_unchanged =
+            |on: &OthersOnCluster| on.bindings_removed.is_empty() && on.bindings_unknown.is_none();
+        if self.clusters.values().all(is_unchanged) { Outcome::Unchanged } else { ACCEPTED }
     }
 }
 

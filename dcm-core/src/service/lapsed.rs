@@ -12,18 +12,18 @@ use serde_json::Value;
 use crate::causes;
 use crate::logical_cloud::{Epoch, Scope, UserType};
 use crate::manifest::{GroupVersionKind, ObjectKey};
-use crate::name::{ClusterId, LogicalCloudName, Namespace, OwnerId, ProjectName, UserName};
-use crate::port::cluster::{Call, Cluster, Error as ClusterError, Object};
+use crate::name::{ClusterId, ContextId, LogicalCloudName, Namespace, ProjectName, UserName};
+use crate::port::cluster::{Call, Cluster, Error as ClusterError, Marks, Object};
 use crate::port::listing::list_all;
 use crate::port::proof::{ClusterProofKey, ProofKey};
-use crate::port::unbinding;
+use crate::port::unbinding::{Subjects, leave_subjects};
 use crate::render::naming;
 use crate::status::LaneState;
 
 use super::credentials;
 use super::documents::Root;
 use super::error::{Error, Kind};
-use super::load::{Frozen, Loaded};
+use super::load::{self, Found, Frozen, Loaded};
 use super::logical_clouds::LogicalClouds;
 
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -37,6 +37,9 @@ pub struct Lapsed {
     pub namespaces: BTreeSet<Namespace>,
     /// The clusters on which they are looked for.
     pub clusters: BTreeSet<ClusterId>,
+    /// The app context of a logical cloud that is terminated: nothing with its marks is to stay, so a binding that has them is no exception.
+    /// Any client can copy marks to another object of the same name.
+    pub ended: Option<ContextId>,
 }
 
 /// The subject of a binding: a user or a ServiceAccount.
@@ -127,6 +130,9 @@ impl Lapsed {
         proofs: Option<&ProofKey>,
         clearing: Clearing,
     ) -> Result<OtherBindings, ClusterError> {
+        if self.names.is_empty() {
+            return Ok(OtherBindings::default());
+        }
         let proofs = match proofs {
             Some(key) => match cluster.uid(call).await {
                 Ok(uid) => Some(key.on(&uid)),
@@ -137,50 +143,59 @@ impl Lapsed {
             None if clearing == Clearing::List => None,
             None => return Err(ClusterError::Unsupported { what: WITHOUT_PROOFS.to_owned() }),
         };
-        let by = &By { cluster, call, proofs: proofs.as_ref() };
-        let (named, unseen) = self.named(by).await?;
-        let mut others = OtherBindings { unseen, ..OtherBindings::default() };
-        for binding in named {
-            match clearing {
-                Clearing::List => others.found.push(binding.key),
-                Clearing::Remove => self.remove_from(by, binding, &mut others).await?,
-            }
+        let names = &Names::of(&self.names);
+        let by = &By { cluster, call, proofs: proofs.as_ref(), names, ended: self.ended.as_ref() };
+        let (found, unseen) = self.named(by).await?;
+        let mut others = OtherBindings { found, unseen, ..OtherBindings::default() };
+        if clearing == Clearing::Remove {
+            by.remove(&mut others).await;
         }
         Ok(others)
     }
 
     /// The bindings that name one of the identities, and where more may be.
-    async fn named(&self, by: &By<'_>) -> Result<(Vec<Object>, Vec<Unseen>), ClusterError> {
+    async fn named(&self, by: &By<'_>) -> Result<(Vec<ObjectKey>, Vec<Unseen>), ClusterError> {
         let (mut named, mut unseen) = (Vec::new(), Vec::new());
-        if !self.look(by, "ClusterRoleBinding", None, &mut named).await? {
+        if !by.look("ClusterRoleBinding", None, &mut named).await? {
             unseen.push(Unseen::ClusterRoleBindings);
         }
-        if self.look(by, "RoleBinding", None, &mut named).await? {
+        if by.look("RoleBinding", None, &mut named).await? {
             return Ok((named, unseen));
         }
         unseen.push(Unseen::OtherNamespaces);
         for namespace in &self.namespaces {
-            if !self.look(by, "RoleBinding", Some(namespace), &mut named).await? {
+            if !by.look("RoleBinding", Some(namespace), &mut named).await? {
                 unseen.push(Unseen::Namespace(namespace.clone()));
             }
         }
         Ok((named, unseen))
     }
+}
 
+const WITHOUT_PROOFS: &str = "removing bindings without the key that proves which are ours";
+
+/// Where bindings are looked for, for which names, and what proves which are ours.
+struct By<'a> {
+    cluster: &'a dyn Cluster,
+    call: &'a Call,
+    proofs: Option<&'a ClusterProofKey>,
+    names: &'a Names,
+    ended: Option<&'a ContextId>,
+}
+
+impl By<'_> {
     /// Adds the bindings of a kind; false when the cluster does not allow us to list them.
     async fn look(
         &self,
-        By { cluster, call, proofs }: &By<'_>,
         kind: &str,
         namespace: Option<&Namespace>,
-        named: &mut Vec<Object>,
+        named: &mut Vec<ObjectKey>,
     ) -> Result<bool, ClusterError> {
-        let kind = GroupVersionKind::new(RBAC, "v1", kind);
-        let keep = |mut binding: Object| {
-            binding.disclaim_unproved(*proofs);
-            self.is_other(&binding, &call.owner).then_some(binding)
-        };
-        match list_all(*cluster, call, &kind, namespace.map(Namespace::as_str), keep).await {
+        let keep = |binding: Object| self.is_other(&binding).then_some(binding.key);
+        let namespace = namespace.map(Namespace::as_str);
+        match list_all(self.cluster, self.call, &GroupVersionKind::new(RBAC, "v1", kind), namespace, keep)
+            .await
+        {
             Ok(found) => {
                 named.extend(found);
                 Ok(true)
@@ -190,45 +205,89 @@ impl Lapsed {
         }
     }
 
-    /// Removes the identities from a binding. If the cluster refuses that, the others are still tried.
-    async fn remove_from(
-        &self,
-        by: &By<'_>,
-        binding: Object,
-        others: &mut OtherBindings,
-    ) -> Result<(), ClusterError> {
-        let subjects = binding.body["subjects"].as_array().into_iter().flatten();
-        let left: Vec<Value> = subjects.filter(|one| !self.names_subject(one, &binding)).cloned().collect();
-        match unbinding::leave_subjects(by.cluster, by.call, &binding, &left).await {
-            Ok(_) => others.removed.push(binding.key),
-            Err(error) if error.is_about_cluster() => return Err(error),
-            Err(error) => {
-                others.refused.get_or_insert(format!("{}: {}", binding.key, causes::told(&error)));
-                others.found.push(binding.key);
+    /// Removes the identities from the bindings that were found. If the cluster refuses that for one, the others are still tried; if the
+    /// cluster itself fails, the rest stays.
+    async fn remove(&self, others: &mut OtherBindings) {
+        let mut found = std::mem::take(&mut others.found).into_iter();
+        for key in found.by_ref() {
+            let kind = GroupVersionKind::new(RBAC, "v1", &key.kind);
+            let removed =
+                leave_subjects(self.cluster, self.call, (&kind, &key), |binding| self.left(binding)).await;
+            let Err(error) = removed else {
+                others.removed.push(key);
+                continue;
+            };
+            others.refused.get_or_insert(format!("{key}: {}", causes::told(&error)));
+            others.found.push(key);
+            if error.is_about_cluster() {
+                break;
             }
         }
-        Ok(())
+        others.found.extend(found);
     }
 
-    /// True for a binding of another client that names one of the identities.
-    fn is_other(&self, binding: &Object, owner: &OwnerId) -> bool {
-        let is_ours = binding.marks.as_ref().is_some_and(|marks| marks.owner == *owner);
+    /// The subjects that a binding keeps.
+    fn left(&self, binding: &Object) -> Subjects {
+        if !self.is_other(binding) {
+            return Subjects::Unchanged;
+        }
+        let subjects = binding.body["subjects"].as_array().into_iter().flatten();
+        Subjects::Left(subjects.filter(|one| !self.names.have(one, binding)).cloned().collect())
+    }
+
+    /// True for a binding that names one of the identities, and that the engine does not answer for.
+    fn is_other(&self, binding: &Object) -> bool {
         let subjects = binding.body["subjects"].as_array();
-        !is_ours && subjects.into_iter().flatten().any(|subject| self.names_subject(subject, binding))
+        subjects.into_iter().flatten().any(|subject| self.names.have(subject, binding))
+            && !self.is_ours(binding)
     }
 
-    fn names_subject(&self, subject: &Value, binding: &Object) -> bool {
-        self.names.iter().any(|name| name.is_named(subject, binding.key.namespace.as_deref()))
+    fn is_ours(&self, binding: &Object) -> bool {
+        let is_ended = |marks: &&Marks| Some(&marks.context) == self.ended;
+        let marks = binding.marks.as_ref().filter(|marks| marks.owner == self.call.owner && !is_ended(marks));
+        marks.is_some() && self.proofs.is_some_and(|key| key.proves(&binding.key, &binding.body))
     }
 }
 
-const WITHOUT_PROOFS: &str = "removing bindings without the key that proves which are ours";
+/// The identities, to find subjects among: a binding can have thousands.
+struct Names {
+    users: BTreeSet<String>,
+    /// By namespace.
+    accounts: BTreeMap<String, BTreeSet<String>>,
+}
 
-/// Where bindings are looked for, and what proves which are ours.
-struct By<'a> {
-    cluster: &'a dyn Cluster,
-    call: &'a Call,
-    proofs: Option<&'a ClusterProofKey>,
+impl Names {
+    fn of(names: &[BoundName]) -> Self {
+        let (mut users, mut accounts) = (BTreeSet::new(), BTreeMap::<_, BTreeSet<_>>::new());
+        for name in names {
+            match name {
+                BoundName::User { name } => {
+                    users.insert(name.clone());
+                }
+                BoundName::ServiceAccount { namespace, name } => {
+                    // Both spellings name the same account.
+                    users.insert(format!("system:serviceaccount:{namespace}:{name}"));
+                    accounts.entry(namespace.clone()).or_default().insert(name.clone());
+                }
+            }
+        }
+        Self { users, accounts }
+    }
+
+    /// True where a subject of a binding is one of them. An account without a namespace is in that of the binding.
+    fn have(&self, subject: &Value, binding: &Object) -> bool {
+        let Some(name) = subject["name"].as_str() else { return false };
+        match subject["kind"].as_str() {
+            Some("User") => self.users.contains(name),
+            Some("ServiceAccount") => {
+                let namespace = subject["namespace"].as_str().or(binding.key.namespace.as_deref());
+                namespace
+                    .and_then(|namespace| self.accounts.get(namespace))
+                    .is_some_and(|names| names.contains(name))
+            }
+            _ => false,
+        }
+    }
 }
 
 /// [`OthersOnCluster`] of each cluster of a logical cloud.
@@ -249,6 +308,12 @@ impl OtherBindingsReport {
 }
 
 impl OthersOnCluster {
+    /// True when a binding still gives rights, or may do so as not all could be looked at.
+    #[must_use]
+    pub fn may_give_rights(&self) -> bool {
+        !self.bindings.is_empty() || !self.bindings_unseen.is_empty() || self.bindings_unknown.is_some()
+    }
+
     /// The report of a cluster that was looked at, or could not be.
     #[must_use]
     pub fn of(others: Result<OtherBindings, ClusterError>) -> Self {
@@ -280,23 +345,6 @@ impl fmt::Display for BoundName {
         match self {
             Self::User { name } => write!(f, "User {name}"),
             Self::ServiceAccount { namespace, name } => write!(f, "ServiceAccount {namespace}/{name}"),
-        }
-    }
-}
-
-impl BoundName {
-    /// True for a subject of a binding in this namespace; of a ClusterRoleBinding, in none.
-    fn is_named(&self, subject: &Value, binding: Option<&str>) -> bool {
-        match self {
-            Self::User { name } => subject["kind"] == "User" && subject["name"] == **name,
-            Self::ServiceAccount { namespace, name } => {
-                // Both spellings name the same account.
-                let as_user = format!("system:serviceaccount:{namespace}:{name}");
-                (subject["kind"] == "ServiceAccount"
-                    && subject["name"] == **name
-                    && subject["namespace"].as_str().or(binding) == Some(&**namespace))
-                    || (subject["kind"] == "User" && subject["name"] == *as_user)
-            }
         }
     }
 }
@@ -368,6 +416,24 @@ impl LogicalClouds {
         };
         let clusters = frozen.cloud.references().iter().map(|reference| reference.cluster.clone());
         let clusters = clusters.filter(|id| !is_abandoned(id)).collect();
-        Ok(Lapsed { names, clusters, namespaces: namespaces_of(frozen, namespace) })
+        let ended = is_ended.then(|| loaded.place.context_id());
+        Ok(Lapsed { names, clusters, ended, namespaces: namespaces_of(frozen, namespace) })
+    }
+
+    /// False when the identities may be in use again, as the terminated logical cloud is applied once more.
+    ///
+    /// # Errors
+    /// Errors of the store.
+    pub async fn have_lapsed(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+        lapsed: &Lapsed,
+    ) -> Result<bool, Error> {
+        let Some(ended) = &lapsed.ended else { return Ok(true) };
+        Ok(match load::find(&*self.documents, project, cloud).await? {
+            Found::Standing(place, root, ..) => place.context_id() != *ended || root.newest().is_none(),
+            _ => true,
+        })
     }
 }

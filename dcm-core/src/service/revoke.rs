@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::app_context::Generation;
 use crate::logical_cloud::Epoch;
-use crate::name::{ClusterId, LogicalCloudName, Namespace, ProjectName, UserName};
+use crate::name::{ClusterId, ContextId, LogicalCloudName, Namespace, ProjectName, UserName};
 use crate::port::audit::Action;
 use crate::status::{Cause, ContextStatus, Intent, LaneStatus, ObjectState, ObjectStatus};
 
@@ -47,6 +47,9 @@ pub struct Revoked {
     /// The clusters that it concerns. Whoever writes this down has more to say of each of them.
     #[serde(skip)]
     pub clusters: BTreeSet<ClusterId>,
+    /// The app context of a logical cloud that is terminated ([`Lapsed::ended`]).
+    #[serde(skip)]
+    pub ended: Option<ContextId>,
     /// True when the user has to bring a new certificate request.
     pub needs_request: bool,
 }
@@ -75,6 +78,7 @@ impl Revoked {
             generation,
             namespaces: namespaces_of(frozen, namespace),
             clusters: clusters.collect(),
+            ended: None,
             needs_request: !is_renewable(edited.unwrap_or(document)),
         })
     }
@@ -92,6 +96,7 @@ impl Revoked {
             Some(context) => context.generation,
         };
         let mut revoked = Self::of(standing, user, standing.next_epoch(user), generation)?;
+        revoked.ended = Some(standing.loaded.place.context_id());
         if context.is_none() {
             revoked.clusters.clear();
         }
@@ -116,8 +121,13 @@ impl Revoked {
     /// The earlier identities, and where bindings may name them.
     #[must_use]
     pub fn lapsed(&self) -> Lapsed {
-        let Self { earlier, namespaces, clusters, .. } = self;
-        Lapsed { names: earlier.clone(), namespaces: namespaces.clone(), clusters: clusters.clone() }
+        let Self { earlier, namespaces, clusters, ended, .. } = self;
+        Lapsed {
+            names: earlier.clone(),
+            namespaces: namespaces.clone(),
+            clusters: clusters.clone(),
+            ended: ended.clone(),
+        }
     }
 }
 

@@ -128,7 +128,7 @@ fn objects(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<ObjectStatus> {
                 (false, _) if root.wanted(cluster).is_none() => ObjectState::Removing,
                 (false, _) => ObjectState::Pending,
             };
-            ObjectStatus { key: key.clone(), state, cause }
+            ObjectStatus { key: key.clone(), state, cause, bindings: Vec::new() }
         })
         .collect();
     statuses.extend(unrecorded(lane));
@@ -149,13 +149,17 @@ fn is_known_to_be_gone(lane: &Lane, key: &ObjectKey) -> bool {
 fn unrecorded(lane: &Lane) -> impl Iterator<Item = ObjectStatus> {
     lane.causes.iter().filter_map(|cause| {
         let key = cause.object.as_ref().filter(|key| !lane.objects.contains_key(*key))?;
-        Some(ObjectStatus { key: key.clone(), state: ObjectState::Pending, cause: Some(cause.clone()) })
+        let (state, cause) = (ObjectState::Pending, Some(cause.clone()));
+        Some(ObjectStatus { key: key.clone(), state, cause, bindings: Vec::new() })
     })
 }
 
 fn kept(name: &Arc<str>, Kept { objects, bindings }: &Kept) -> ObjectStatus {
     let key = ObjectKey::new("".into(), "Namespace".into(), None, name.clone());
-    let mut message = format!("kept: it holds {objects} objects of others");
+    let mut message = match objects {
+        0 => "kept".to_owned(),
+        objects => format!("kept: it holds {objects} objects of others"),
+    };
     if !bindings.is_empty() {
         message.push_str(&format!("; these RoleBindings still give rights: {}", bindings.join(", ")));
     }
@@ -163,7 +167,7 @@ fn kept(name: &Arc<str>, Kept { objects, bindings }: &Kept) -> ObjectStatus {
         message.push_str(", and maybe more");
     }
     let cause = Cause { reason: Reason::HasContents, message: message.into(), object: None, next_try: None };
-    ObjectStatus { key, state: ObjectState::Kept, cause: Some(cause) }
+    ObjectStatus { key, state: ObjectState::Kept, cause: Some(cause), bindings: bindings.clone() }
 }
 
 fn cause_of(lane: &Lane, key: &ObjectKey) -> Option<Cause> {

@@ -1,6 +1,5 @@
 //! The tasks behind effects: each one request to the store or a cluster, and what became of it.
 
-use std::collections::BTreeSet;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,7 +16,7 @@ use super::observed::Asked;
 use super::saving;
 use super::shell::Outcome;
 use super::trying::{Tried, Trying};
-use super::unbinding;
+use super::unbinding::{self, Removed};
 use crate::contexts::{self, Contexts};
 use crate::record::{self, WorkerId, path};
 
@@ -88,12 +87,12 @@ async fn send(
         Request::Approve { key, observed } => Reply::Written(client.approve(call, key, observed).await?),
         Request::Contents { namespace, proofs, removes_bindings } => {
             let proofs = proofs.as_ref();
-            let emptied = match removes_bindings {
+            let removed = match removes_bindings {
                 true => unbinding::remove_others(client, call, namespace, proofs).await?,
-                false => BTreeSet::new(),
+                false => Removed::default(),
             };
             let mut contents = client.contents(call, namespace, proofs).await?;
-            contents.bindings.retain(|name| !emptied.contains(name));
+            removed.correct(&mut contents);
             Reply::Contents(contents)
         }
         Request::Token(_) | Request::Try { .. } | Request::TryAgain { .. } => {

@@ -10,7 +10,7 @@ use dcm_core::app_context::{
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::name::{AppName, ClusterId, ContextId};
 use dcm_core::port::clock::{Clock, Random};
-use dcm_core::port::cluster::{Access, ClusterUid, Clusters, LABEL_OWNER};
+use dcm_core::port::cluster::{Access, ClusterUid, Clusters, LABEL_OWNER, Object};
 use dcm_core::port::store::{Entry, Path, Prefix, Store, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
 use dcm_core::port::trial::PrivateKeys;
@@ -284,6 +284,27 @@ pub fn role_body(name: &str, verbs: &[&str]) -> Value {
     json!({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role",
         "metadata": {"name": name, "namespace": "team"},
         "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": verbs}]})
+}
+
+/// A RoleBinding in the namespace `team`.
+pub fn binding_in_team(name: &str, finalizers: &[&str]) -> Value {
+    let rbac = "rbac.authorization.k8s.io";
+    json!({
+        "apiVersion": format!("{rbac}/v1"), "kind": "RoleBinding",
+        "metadata": {"name": name, "namespace": "team", "finalizers": finalizers},
+        "roleRef": {"apiGroup": rbac, "kind": "Role", "name": "reader"},
+        "subjects": [{"apiGroup": rbac, "kind": "User", "name": "ann"}],
+    })
+}
+
+/// How many subjects each RoleBinding in the namespace `team` of a cluster has.
+pub fn bound_in_team(world: &World, number: usize) -> BTreeMap<String, usize> {
+    let cluster = world.fleet.cluster(&cluster_id(number)).unwrap();
+    let subjects = |object: &Object| object.body["subjects"].as_array().map_or(0, Vec::len);
+    cluster.server(|server| {
+        let bindings = server.objects().filter(|object| &*object.key.kind == "RoleBinding");
+        bindings.map(|object| (object.key.name.to_string(), subjects(&object))).collect()
+    })
 }
 
 pub fn quota_body(hard: &Value) -> Value {

@@ -1,11 +1,9 @@
 //! What is not ours stays.
 
-use std::collections::BTreeMap;
-
 use dcm_core::app_context::{AppContext, Existing};
 use dcm_core::manifest::Manifest;
 use dcm_core::name::ContextId;
-use dcm_core::port::cluster::{LABEL_OWNER, Object};
+use dcm_core::port::cluster::{LABEL_OWNER, NAMESPACE_BINDING};
 use dcm_core::port::synchronizer::{Disposal, Error, Removal, Synchronizer as _};
 use dcm_core::status::{ObjectState, Progress, Reason};
 use dcm_sync::sim::{Link, cluster_id};
@@ -107,28 +105,6 @@ async fn a_namespace_with_contents_is_kept_unless_asked() {
     }
 }
 
-const RBAC: &str = "rbac.authorization.k8s.io";
-
-/// A RoleBinding in the namespace `team`.
-fn binding(name: &str, finalizers: &[&str]) -> Value {
-    json!({
-        "apiVersion": format!("{RBAC}/v1"), "kind": "RoleBinding",
-        "metadata": {"name": name, "namespace": "team", "finalizers": finalizers},
-        "roleRef": {"apiGroup": RBAC, "kind": "Role", "name": "reader"},
-        "subjects": [{"apiGroup": RBAC, "kind": "User", "name": "ann"}],
-    })
-}
-
-/// The subjects of each RoleBinding in the namespace `team`.
-fn bound(world: &World) -> BTreeMap<String, usize> {
-    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
-    let subjects = |object: &Object| object.body["subjects"].as_array().map_or(0, Vec::len);
-    cluster.server(|server| {
-        let bindings = server.objects().filter(|object| &*object.key.kind == "RoleBinding");
-        bindings.map(|object| (object.key.name.to_string(), subjects(&object))).collect()
-    })
-}
-
 #[tokio::test(start_paused = true)]
 async fn rolebindings_of_others_in_a_namespace_that_is_kept_are_removed_on_request() {
     for (objects, removes) in [(None, false), (None, true), (Some(Disposal::Keep), true)] {
@@ -137,12 +113,14 @@ async fn rolebindings_of_others_in_a_namespace_that_is_kept_are_removed_on_reque
         engine.contexts().apply(&context(steps(), [1])).await.unwrap();
         done(&engine, &context_id()).await;
         let another = ContextId::new("another").unwrap();
-        let beside =
-            AppContext { id: another.clone(), ..context(vec![apply(0, binding("beside", &[]))], [1]) };
+        let beside = AppContext {
+            id: another.clone(),
+            ..context(vec![apply(0, binding_in_team("beside", &[]))], [1])
+        };
         engine.contexts().apply(&beside).await.unwrap();
         done(&engine, &another).await;
         let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
-        for theirs in [binding("theirs", &[]), binding("held", &["example.org/hold"])] {
+        for theirs in [binding_in_team("theirs", &[]), binding_in_team("held", &["example.org/hold"])] {
             let manifest = Manifest::new(theirs).unwrap();
             let (kind, key, body) = (manifest.kind(), manifest.key(), manifest.body());
             cluster.server(|server| server.create_as("person", kind, key, body)).unwrap();
@@ -155,8 +133,34 @@ async fn rolebindings_of_others_in_a_namespace_that_is_kept_are_removed_on_reque
             true => &[("beside", 1), ("held", 0)],
         };
         let expected = expected.iter().map(|(name, subjects)| ((*name).to_owned(), *subjects)).collect();
-        assert_eq!(bound(&world), expected, "{removal:?}");
+        assert_eq!(bound_in_team(&world, 1), expected, "{removal:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn rolebindings_of_others_beyond_a_limit_stay_and_are_named() {
+    let world = World::new(1);
+    let engine = world.engine();
+    engine.contexts().apply(&context(steps(), [1])).await.unwrap();
+    done(&engine, &context_id()).await;
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
+    // The role that the engine binds to itself has this name: a binding of another role is no way in.
+    let names = (0..301).map(|number| format!("x{number:03}")).chain([NAMESPACE_BINDING.to_owned()]);
+    for name in names {
+        let manifest = Manifest::new(binding_in_team(&name, &[])).unwrap();
+        let (kind, key, body) = (manifest.kind(), manifest.key(), manifest.body());
+        cluster.server(|server| server.create_as("person", kind, key, body)).unwrap();
+    }
+    let removal = Removal { remove_others_bindings: true, ..Removal::default() };
+    engine.contexts().remove(&context_id(), removal).await.unwrap();
+    let status = done(&engine, &context_id()).await;
+    let left: Vec<_> = bound_in_team(&world, 1).into_keys().collect();
+    assert_eq!(left, ["x299", "x300"]);
+    let kept = status.lanes[&cluster_id(1)].objects.iter().find(|object| object.state == ObjectState::Kept);
+    let kept = kept.unwrap();
+    assert_eq!(kept.bindings.iter().map(|name| &**name).collect::<Vec<_>>(), ["x299", "x300"]);
+    let message = "kept: it holds 2 objects of others; these RoleBindings still give rights: x299, x300";
+    assert_eq!(&*kept.cause.as_ref().unwrap().message, message);
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,4 +1,4 @@
-//! What is said of bindings of other clients that still give rights after a logical cloud is terminated.
+//! Notes about bindings of other clients that still give rights after a logical cloud is terminated.
 
 use dcm_core::name::ClusterId;
 use dcm_core::service::{OtherBindingsReport, OthersOnCluster};
@@ -15,7 +15,7 @@ pub(super) fn note(report: &OtherBindingsReport) {
 
 /// True when a binding still gives rights, or may do so.
 pub(super) fn is_open(report: &OtherBindingsReport) -> bool {
-    report.clusters.values().any(|on| !on.bindings.is_empty() || on.bindings_unknown.is_some())
+    report.clusters.values().any(OthersOnCluster::may_give_rights)
 }
 
 fn lines((id, on): (&ClusterId, &OthersOnCluster)) -> Vec<String> {

@@ -17,11 +17,12 @@ pub(crate) struct Arguments {
     #[arg(long)]
     delete_contents: bool,
     /// Removes the rights that other clients gave: deletes their RoleBindings in namespaces that are kept, and removes the identities of
-    /// the cloud from all other bindings. What the cluster refuses to change is named, and it ends with exit code 5.
+    /// the cloud from all other bindings. What the cluster refuses to change is named, and it ends with exit code 5. In a namespace that
+    /// was kept by an earlier termination, only the identities of the cloud are removed.
     #[arg(long, conflicts_with = "no_wait")]
     remove_others_bindings: bool,
     /// Leaves all its objects on the clusters, without our marks: they are nobody's from then on. But for its bindings: the rights
-    /// of its users end, and what others have bound stays. Default: as its document says (spec.removal.objects), or else they are deleted.
+    /// of its users end. Bindings of other clients stay, unless --remove-others-bindings is given. Default: as its document says (spec.removal.objects), or else they are deleted.
     #[arg(long, conflicts_with = "delete_contents")]
     keep_objects: bool,
     /// How long each cluster may take. One that takes longer is given up: it ends with exit code 7, and that cluster is
@@ -50,5 +51,11 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     let clearing = if arguments.remove_others_bindings { Clearing::Remove } else { Clearing::List };
     let report = session.other_bindings(name, None, clearing).await?;
     other_bindings::note(&report);
-    Ok(if clearing == Clearing::Remove && other_bindings::is_open(&report) { Exit::Stuck } else { exit })
+    if clearing == Clearing::List || exit != Exit::Done {
+        return Ok(exit);
+    }
+    let status = session.clouds().status(&session.project, name).await?;
+    let lanes = status.clusters.values().filter_map(|cluster| cluster.lane.as_ref());
+    let is_left = lanes.flat_map(|lane| &lane.objects).any(|object| !object.bindings.is_empty());
+    Ok(if is_left || other_bindings::is_open(&report) { Exit::Stuck } else { exit })
 }

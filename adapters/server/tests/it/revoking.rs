@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::common::slow::Slow;
 use crate::common::{World, everything, spec};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::port::cluster::Object;
 use dcm_core::port::synchronizer::Removal;
 use dcm_core::service::{
     BoundName, Clearing, Lapsed, OtherBindings, OtherBindingsReport, OthersOnCluster, Revoked, Unseen,
@@ -181,7 +182,10 @@ async fn a_revoked_identity_is_removed_from_bindings_of_others_and_the_other_sub
 async fn a_binding_of_others_that_may_not_be_changed_is_reported_with_the_reason() {
     let (world, _) = revoked().await;
     let engine = json!({"kind": "User", "name": "engine"});
-    let rules = json!([{"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]}]);
+    let rules = json!([
+        {"apiGroups": [""], "resources": ["namespaces"], "verbs": ["get"]},
+        {"apiGroups": [RBAC], "resources": ["rolebindings"], "verbs": ["get"]},
+    ]);
     let metadata = json!({"name": "uid"});
     world.make(json!({"apiVersion": format!("{RBAC}/v1"), "kind": "ClusterRole", "metadata": metadata, "rules": rules})).await;
     let mut uid = binding("uid", None, &engine);
@@ -192,6 +196,40 @@ async fn a_binding_of_others_that_may_not_be_changed_is_reported_with_the_reason
     assert_eq!(places(&others.bindings), ["c/theirs", "elsewhere/theirs", "named/theirs"]);
     let reason = others.bindings_refused.unwrap();
     assert!(reason.contains("cannot delete rolebindings"), "{reason}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_removed_where_it_is_unknown_which_bindings_are_ours() {
+    let (world, _) = revoked().await;
+    may_list_in(&world, &[None]).await;
+    let others = removed(&world).await;
+    assert!(others.bindings_unknown.is_some(), "the UID of the cluster can't be read: {others:?}");
+    assert!(subjects(&world, "c", "theirs").is_some());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_copy_of_our_binding_with_its_proved_marks_is_no_exception_once_the_cloud_is_terminated() {
+    let world = World::new(1).await;
+    let engine = world.deployment.engine(Acquire::All);
+    world.put(spec(&everything())).await;
+    world.apply().await;
+    world.done().await;
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    let is_ours =
+        |object: &Object| &*object.key.kind == "RoleBinding" && object.key.namespace.as_deref() == Some("c");
+    let ours = cluster.server(|server| server.objects().find(is_ours)).unwrap();
+    let clouds = world.deployment.clouds();
+    clouds.terminate(&world.caller, &world.project, &world.cloud, Removal::default()).await.unwrap();
+    world.done().await;
+    engine.shutdown().await;
+    world.make(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "c"}})).await;
+    let mut copy = (*ours.body).clone();
+    copy["metadata"]
+        .as_object_mut()
+        .unwrap()
+        .retain(|member, _| ["name", "namespace", "labels", "annotations"].contains(&member.as_str()));
+    cluster.server(|server| server.create_as("person", &ours.kind, &ours.key, &copy)).unwrap();
+    assert_eq!(removed(&world).await.bindings_removed, [ours.key]);
 }
 
 #[tokio::test(start_paused = true)]

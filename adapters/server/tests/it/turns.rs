@@ -37,6 +37,7 @@ async fn whatever_looks_at_one_cluster_waits_for_its_turn_and_holds_up_no_other(
         names: Vec::new(),
         namespaces: ["c".parse().unwrap()].into(),
         clusters: [first.clone()].into(),
+        ended: None,
     };
     let (caller, project) = (&world.caller, &world.project);
     let rehearsing = Rehearsing::Writes;

@@ -107,11 +107,16 @@ impl Machine {
         let untouched = |cluster: &ClusterId| (cluster.clone(), (record::Lane::untouched(now), None));
         let mut all: BTreeMap<_, _> = root.concerned().map(untouched).collect();
         all.extend(lanes.into_iter().map(|(cluster, (record, version))| (cluster, (record, Some(version)))));
+        let removal = root.removal();
         let before = self.contexts.insert(id.clone(), Context { root, version, bundles, doubted, session });
         for (cluster, (record, version)) in all {
             let lane = LaneId { cluster: cluster.clone(), context: id.clone() };
             self.add_lane(&lane, record, version, news);
             self.lane_mut(&lane).into_iter().for_each(Lane::encourage);
+            if before.as_ref().is_some_and(|before| before.root.removal() != removal) {
+                // A count may also be the removal of bindings.
+                self.lane_mut(&lane).into_iter().for_each(|lane| lane.contents.clear());
+            }
             self.forget_results(&lane);
             let before = before.as_ref().and_then(|before| before.bundle(&cluster));
             self.forget_uncompared(&lane, before.as_deref());

@@ -127,6 +127,7 @@ every_step_fails_once_and_runs_twice! {
     something_is_adopted: Adopt,
     what_was_adopted_is_given_back: GiveBack,
     its_objects_are_kept: Keep,
+    bindings_of_others_are_removed_from_what_is_kept: Unbind,
     it_is_stopped_and_goes_on: StopContext,
     a_cluster_is_stopped_and_goes_on: StopCluster,
     what_others_did_is_brought_back: Correct,

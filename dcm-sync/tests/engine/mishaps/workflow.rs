@@ -40,6 +40,8 @@ pub enum Workflow {
     GiveBack,
     /// Removed, and all objects stay.
     Keep,
+    /// Removed, and RoleBindings of other clients are removed from the namespaces that are kept.
+    Unbind,
     /// An app context is stopped, and goes on.
     StopContext,
     /// A cluster is stopped, and goes on.
@@ -62,6 +64,10 @@ impl Workflow {
             Self::BringAbout | Self::GiveUp => {}
             Self::Change | Self::ChangeAsPlanned | Self::Remove | Self::Keep => {
                 bring_about(&world, &context(steps(), 1..=2)).await;
+            }
+            Self::Unbind => {
+                bring_about(&world, &context(steps(), 1..=2)).await;
+                bind(&world);
             }
             Self::StopContext | Self::StopCluster => {
                 bring_about(&world, &context(steps(), 1..=2)).await;
@@ -134,6 +140,9 @@ impl Workflow {
             Self::Keep => {
                 contexts.remove(&id, Removal { objects: Some(Disposal::Keep), ..Removal::default() }).await?;
             }
+            Self::Unbind => {
+                contexts.remove(&id, Removal { remove_others_bindings: true, ..Removal::default() }).await?;
+            }
             Self::StopContext => {
                 change_midway(engine, world).await?;
                 contexts.stop(&id, STOP_LIMIT).await?;
@@ -188,7 +197,9 @@ impl Workflow {
     pub fn clusters(self) -> BTreeSet<usize> {
         match self {
             Self::Change | Self::ChangeAsPlanned => [2, 3].into(),
-            Self::Remove | Self::GiveUp | Self::GiveBack | Self::Keep | Self::Bury => BTreeSet::new(),
+            Self::Remove | Self::GiveUp | Self::GiveBack | Self::Keep | Self::Unbind | Self::Bury => {
+                BTreeSet::new()
+            }
             _ => [1, 2].into(),
         }
     }
@@ -223,6 +234,12 @@ impl Workflow {
         };
         match self {
             Self::Keep => assert!(is_there(1, "team") && is_there(2, "team"), "{case}"),
+            Self::Unbind => {
+                for number in 1..=2 {
+                    assert!(is_there(number, "team"), "{case}");
+                    assert_eq!(bound_in_team(world, number), [("held".to_owned(), 0)].into(), "{case}");
+                }
+            }
             Self::Adopt => assert_eq!(theirs(1), Some(json!({"theirs": "1", "ours": "1"})), "{case}"),
             Self::GiveBack => assert_eq!(theirs(1), Some(json!({"theirs": "1"})), "{case}"),
             _ => {}
@@ -282,6 +299,19 @@ fn furnish(world: &World) {
         let cluster = world.fleet.cluster(&cluster_id(number)).unwrap();
         let body = shared(&json!({"theirs": "1"}));
         cluster.server(|server| server.create_as(SOMEBODY, &kind, &key, &body)).unwrap();
+    }
+}
+
+/// Another client makes RoleBindings; a finalizer holds one of them.
+fn bind(world: &World) {
+    for (number, finalizers) in
+        [(1, None), (2, None), (1, Some("example.org/hold")), (2, Some("example.org/hold"))]
+    {
+        let name = if finalizers.is_some() { "held" } else { "theirs" };
+        let binding = manifest(binding_in_team(name, finalizers.as_slice()));
+        let cluster = world.fleet.cluster(&cluster_id(number)).unwrap();
+        let (kind, key, body) = (binding.kind(), binding.key(), binding.body());
+        cluster.server(|server| server.create_as(SOMEBODY, kind, key, body)).unwrap();
     }
 }
 

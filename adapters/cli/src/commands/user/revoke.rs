@@ -38,7 +38,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     for (id, on) in removed.clusters {
         let others = &mut report.clusters.entry(id).or_default().others;
         others.bindings_removed = on.bindings_removed;
-        others.bindings_refused = on.bindings_refused;
+        others.bindings_refused = on.bindings_refused.or(on.bindings_unknown);
     }
     output::print_either(session.format, &report, || table(&session, &report))?;
     if report.revoked.needs_request {
@@ -47,10 +47,8 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
         ));
     }
     let exit = report::say_end(&session, end, &[status], &arguments.waiting).await?;
-    let is_open =
-        |on: &RevokedOnCluster| !on.others.bindings.is_empty() || on.others.bindings_unknown.is_some();
-    let is_left = arguments.remove_others_bindings && report.clusters.values().any(is_open);
-    Ok(if exit == Exit::Done && is_left { Exit::Stuck } else { exit })
+    let is_open = report.clusters.values().any(|on| on.others.may_give_rights());
+    Ok(if exit == Exit::Done && arguments.remove_others_bindings && is_open { Exit::Stuck } else { exit })
 }
 
 fn table(session: &Session, report: &Revocation) -> String {

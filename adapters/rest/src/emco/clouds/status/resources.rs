@@ -67,7 +67,7 @@ pub(super) fn of(lane: &LaneStatus, asked: &Asked) -> Vec<Resource> {
 }
 
 fn of_object(object: &ObjectStatus, asked: &Asked) -> Resource {
-    let ObjectStatus { key, state, cause } = object;
+    let ObjectStatus { key, state, cause, bindings: _ } = object;
     let is_rendered = RENDERED_KINDS.contains(&(&*key.group, &*key.kind));
     let version = if is_rendered || key.group.is_empty() { "v1" } else { "" };
     let gvk = Gvk { group: key.group.to_string(), version: version.to_owned(), kind: key.kind.to_string() };
