@@ -190,7 +190,12 @@ export async function keysAlone({ browser, fleet }) {
   assert.equal(stops, 1);
 }
 
-export async function focusStays({ browser, fleet }) {
+/** How often a page is looked at while clusters are still worked on. */
+const LOOKS_MAX = 10;
+
+/** Looks twice at the projects with the focus on one of them; whether that is still drawn, and nothing had changed. */
+async function lookTwice({ browser, fleet }) {
+  const before = await fleet.progress();
   await browser.open('about:blank');
   await browser.open(`${fleet.url}/ui/#/projects`);
   await browser.until('the projects', shows('Everything with money'));
@@ -198,8 +203,15 @@ export async function focusStays({ browser, fleet }) {
   const looks = `() => performance.getEntriesByType('resource').filter(({ name }) => name.includes('?progress=true')).length`;
   const asked = await browser.run(looks);
   await browser.run(`() => { dispatchEvent(new Event('online')); }`);
-  await browser.until('another look at each project', `(asked) => (${looks})() === 2 * asked`, asked);
-  assert.equal(await browser.run('() => window.before.isConnected'), true, 'what has not changed is drawn anew');
+  await browser.until('another look at each project', `(asked) => (${looks})() >= 2 * asked`, asked);
+  const isDrawn = await browser.run('() => window.before.isConnected');
+  return { isDrawn, isSame: before === await fleet.progress() };
+}
+
+export async function focusStays({ browser, fleet }) {
+  let looked = { isSame: false };
+  for (let look = 0; look < LOOKS_MAX && !looked.isSame; look += 1) looked = await lookTwice({ browser, fleet });
+  assert.deepEqual(looked, { isDrawn: true, isSame: true }, 'what has not changed is drawn anew');
   await fleet.ask('PUT', 'projects/bank', { metadata: { description: 'Everything with gold' } });
   await browser.run(`() => { dispatchEvent(new Event('online')); }`);
   await browser.until('the other description', shows('Everything with gold'));
