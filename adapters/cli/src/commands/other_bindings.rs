@@ -43,8 +43,7 @@ mod tests {
         let key = |n: usize| ObjectKey::of_kind(&kind, Some("shop"), &format!("b{n:02}"));
         let on = OthersOnCluster { bindings: (0..NAMED_MAX + 3).map(key).collect(), ..Default::default() };
         let lines = lines((&"edge/one".parse().unwrap(), &on));
-        let first =
-            "edge/one: RoleBinding shop/b00 of another client still gives rights to an identity of the cloud";
+        let first = "edge/one: RoleBinding.rbac.authorization.k8s.io shop/b00 of another client still gives rights to an identity of the cloud";
         assert_eq!((lines.len(), &*lines[0]), (NAMED_MAX + 1, first));
         assert_eq!(lines[NAMED_MAX], "edge/one: so do 3 more bindings");
     }
