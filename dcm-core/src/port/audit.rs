@@ -83,7 +83,7 @@ pub enum Action {
     ResumeCluster,
     /// Orphans of an app context are to be deleted or released.
     ClearOrphans,
-    /// Identities of a logical cloud without rights of ours are to be removed from the bindings of other clients.
+    /// Remove identities that a logical cloud has no right for any more from the bindings of other clients.
     RemoveBindings,
     /// The engine waits no more for a cluster from which something is to be taken off, as its deadline is over.
     Abandon,

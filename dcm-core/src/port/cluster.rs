@@ -236,9 +236,15 @@ impl Object {
     /// Forgets the marks of an object that do not come with a proof: it counts as any other client's, until its UID shows
     /// that it is ours. Without a key no marks are proved.
     pub fn disclaim_unproved(&mut self, key: Option<&ClusterProofKey>) {
-        if self.marks.is_some() && !key.is_some_and(|key| key.proves(&self.key, &self.body)) {
+        if self.proved_marks(key).is_none() {
             self.marks = None;
         }
+    }
+
+    /// The marks that come with a proof. Without a key no marks are proved.
+    #[must_use]
+    pub fn proved_marks(&self, key: Option<&ClusterProofKey>) -> Option<&Marks> {
+        self.marks.as_ref().filter(|_| key.is_some_and(|key| key.proves(&self.key, &self.body)))
     }
 }
 

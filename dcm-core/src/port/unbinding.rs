@@ -9,17 +9,9 @@ use crate::manifest::{GroupVersionKind, ObjectKey};
 /// How often a binding is read and changed where another client changes it in between, or the server fails.
 const ATTEMPTS_MAX: usize = 3;
 
-/// What becomes of the subjects of a binding.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Subjects {
-    /// They stay as they are.
-    Unchanged,
-    /// These stay. Without any, the binding is deleted.
-    Left(Vec<Value>),
-}
-
 /// Reads a RoleBinding or ClusterRoleBinding, leaves it the subjects that `choose` returns, and deletes it where none is left. A finalizer
-/// that holds the deleted object up keeps no right: its subjects are removed first. Returns whether the object still exists.
+/// that holds the deleted object up keeps no right: its subjects are removed first. Returns whether the object still exists, or none
+/// where `choose` returns none: then nothing is changed.
 ///
 /// # Errors
 /// Those of the cluster. [`Error::Conflict`] when another client changed the binding in between each time.
@@ -27,17 +19,16 @@ pub async fn leave_subjects(
     cluster: &dyn Cluster,
     call: &Call,
     (kind, key): (&GroupVersionKind, &ObjectKey),
-    choose: impl Fn(&Object) -> Subjects,
-) -> Result<Deletion, Error> {
-    let mut attempts = 1..=ATTEMPTS_MAX;
+    choose: impl Fn(&Object) -> Option<Vec<Value>>,
+) -> Result<Option<Deletion>, Error> {
+    let mut attempt = 1;
     loop {
-        let is_last = attempts.next() == Some(ATTEMPTS_MAX);
-        let Some(binding) = cluster.get(call, kind, key).await? else { return Ok(Gone) };
-        let Subjects::Left(left) = choose(&binding) else { return Ok(Pending) };
+        let Some(binding) = cluster.get(call, kind, key).await? else { return Ok(Some(Gone)) };
+        let Some(left) = choose(&binding) else { return Ok(None) };
         match change(cluster, call, &binding, &left).await {
-            Err(Error::Conflict | Error::Server { .. }) if !is_last => {}
-            Err(Error::NotFound) => return Ok(Gone),
-            changed => return changed,
+            Err(Error::Conflict | Error::Server { .. }) if attempt < ATTEMPTS_MAX => attempt += 1,
+            Err(Error::NotFound) => return Ok(Some(Gone)),
+            changed => return changed.map(Some),
         }
     }
 }

@@ -13,10 +13,10 @@ use crate::causes;
 use crate::logical_cloud::{Epoch, Scope, UserType};
 use crate::manifest::{GroupVersionKind, ObjectKey};
 use crate::name::{ClusterId, ContextId, LogicalCloudName, Namespace, ProjectName, UserName};
-use crate::port::cluster::{Call, Cluster, Error as ClusterError, Marks, Object};
+use crate::port::cluster::{Call, Cluster, Error as ClusterError, Object};
 use crate::port::listing::list_all;
 use crate::port::proof::{ClusterProofKey, ProofKey};
-use crate::port::unbinding::{Subjects, leave_subjects};
+use crate::port::unbinding::leave_subjects;
 use crate::render::naming;
 use crate::status::LaneState;
 
@@ -211,11 +211,15 @@ impl By<'_> {
         let mut found = std::mem::take(&mut others.found).into_iter();
         for key in found.by_ref() {
             let kind = GroupVersionKind::new(RBAC, "v1", &key.kind);
-            let removed =
-                leave_subjects(self.cluster, self.call, (&kind, &key), |binding| self.left(binding)).await;
-            let Err(error) = removed else {
-                others.removed.push(key);
-                continue;
+            let left = |binding: &Object| self.left(binding);
+            let error = match leave_subjects(self.cluster, self.call, (&kind, &key), left).await {
+                // Another client changed it since it was listed: it names none of the identities any more.
+                Ok(None) => continue,
+                Ok(Some(_)) => {
+                    others.removed.push(key);
+                    continue;
+                }
+                Err(error) => error,
             };
             others.refused.get_or_insert(format!("{key}: {}", causes::told(&error)));
             others.found.push(key);
@@ -226,13 +230,11 @@ impl By<'_> {
         others.found.extend(found);
     }
 
-    /// The subjects that a binding keeps.
-    fn left(&self, binding: &Object) -> Subjects {
-        if !self.is_other(binding) {
-            return Subjects::Unchanged;
-        }
+    /// The subjects that a binding keeps; none where all stay.
+    fn left(&self, binding: &Object) -> Option<Vec<Value>> {
         let subjects = binding.body["subjects"].as_array().into_iter().flatten();
-        Subjects::Left(subjects.filter(|one| !self.names.have(one, binding)).cloned().collect())
+        let left = || subjects.filter(|one| !self.names.have(one, binding)).cloned().collect();
+        self.is_other(binding).then(left)
     }
 
     /// True for a binding that names one of the identities, and that the engine does not answer for.
@@ -243,9 +245,8 @@ impl By<'_> {
     }
 
     fn is_ours(&self, binding: &Object) -> bool {
-        let is_ended = |marks: &&Marks| Some(&marks.context) == self.ended;
-        let marks = binding.marks.as_ref().filter(|marks| marks.owner == self.call.owner && !is_ended(marks));
-        marks.is_some() && self.proofs.is_some_and(|key| key.proves(&binding.key, &binding.body))
+        let marks = binding.proved_marks(self.proofs);
+        marks.is_some_and(|marks| marks.owner == self.call.owner && Some(&marks.context) != self.ended)
     }
 }
 

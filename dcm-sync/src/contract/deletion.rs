@@ -3,7 +3,7 @@
 use dcm_core::port::cluster::{Deletion, Error};
 use serde_json::json;
 
-use super::subject::{Subject, config_map, of_another_object, precondition};
+use super::subject::{Subject, config_map, of_another_object, refused_as_another_state};
 
 /// A finalizer of the suite's own.
 pub(super) const FINALIZER: &str = "contract.dcm.internal/held";
@@ -15,7 +15,7 @@ pub async fn delete_removes_the_object(subject: &Subject) {
     let made = subject.create(&body).await;
     assert_eq!(subject.delete(&body).await, Deletion::Gone);
     assert!(subject.get(&body).await.is_none());
-    let again = subject.cluster.delete(&subject.call, &made.kind, &made.key, &precondition(&made)).await;
+    let again = subject.cluster.delete(&subject.call, &made.kind, &made.key, &made.precondition()).await;
     assert!(matches!(again, Err(Error::NotFound)), "{again:?}");
     subject.clean_up("delete").await;
 }
@@ -27,14 +27,9 @@ pub async fn delete_needs_the_observed_state(subject: &Subject) {
     let made = subject.create(&body).await;
     subject.edit(&body, json!({"data": {"color": "blue"}})).await;
     let before = subject.there(&body).await;
-    for observed in [precondition(&made), of_another_object(&before)] {
+    for observed in [made.precondition(), of_another_object(&before)] {
         let result = subject.cluster.delete(&subject.call, &made.kind, &made.key, &observed).await;
-        let is_right = match &result {
-            Err(Error::Conflict) => true,
-            Err(Error::NotFound) => observed.uid != before.uid,
-            _ => false,
-        };
-        assert!(is_right, "{result:?}");
+        refused_as_another_state(&result, &observed, &before);
         let after = subject.there(&body).await;
         assert_eq!((after.resource_version, after.deleting), (before.resource_version.clone(), None));
     }

@@ -3,7 +3,7 @@
 use dcm_core::port::cluster::Error;
 use serde_json::{Value, json};
 
-use super::subject::{Subject, config_map, must, precondition};
+use super::subject::{Subject, config_map, must};
 
 fn quota(namespace: &str, hard: &Value) -> Value {
     json!({
@@ -26,7 +26,7 @@ pub async fn a_rehearsal_answers_as_the_write_would_and_changes_nothing(subject:
     let body = config_map(&namespace, "c", &json!({"color": "red", "size": "1"}));
     let before = subject.create(&body).await;
     let wanted = subject.stamped_in(2, &config_map(&namespace, "c", &json!({"color": "blue"})));
-    let observed = precondition(&before);
+    let observed = before.precondition();
     let changed = subject.cluster.rehearse(&subject.call, &wanted, Some(&observed), false).await;
     assert_eq!(must(changed, "a rehearsal")["data"], json!({"color": "blue"}));
     let after = subject.there(&body).await;
@@ -48,7 +48,7 @@ pub async fn a_rehearsal_is_refused_as_the_write_would_be(subject: &Subject) {
     assert!(matches!(twice, Some(Error::AlreadyExists)), "{twice:?}");
     let nowhere = rehearse(&config_map(&subject.name("nowhere"), "c", &json!({})), None).await;
     assert!(matches!(nowhere, Some(Error::NotFound)), "{nowhere:?}");
-    let observed = precondition(&made);
+    let observed = made.precondition();
     let outdated = rehearse(&body, Some(&observed)).await;
     assert!(matches!(outdated, Some(Error::Conflict)), "{outdated:?}");
     let broken = rehearse(&quota(&namespace, &json!({"pods": "-1"})), None).await;

@@ -6,12 +6,12 @@ use dcm_core::port::cluster::{
 };
 use serde_json::{Value, json};
 
-use super::subject::{Subject, config_map, must, of_another_object, precondition};
+use super::subject::{Subject, config_map, must, of_another_object, refused_as_another_state};
 
 /// Releases an object that comes from there.
 async fn release(subject: &Subject, object: &Object, origin: Origin) -> Object {
     let (kind, key) = (&object.kind, &object.key);
-    must(subject.cluster.release(&subject.call, kind, key, &precondition(object), origin).await, "release")
+    must(subject.cluster.release(&subject.call, kind, key, &object.precondition(), origin).await, "release")
 }
 
 /// Our labels and annotations are gone; all else, ours and others', stays.
@@ -92,21 +92,16 @@ pub async fn release_needs_the_observed_state(subject: &Subject) {
     let made = subject.create(&body).await;
     subject.edit(&body, json!({"data": {"color": "blue"}})).await;
     let before = subject.there(&body).await;
-    for observed in [precondition(&made), of_another_object(&before)] {
+    for observed in [made.precondition(), of_another_object(&before)] {
         let result =
             subject.cluster.release(&subject.call, &made.kind, &made.key, &observed, Origin::Created).await;
-        let is_right = match &result {
-            Err(Error::Conflict) => true,
-            Err(Error::NotFound) => observed.uid != before.uid,
-            _ => false,
-        };
-        assert!(is_right, "{result:?}");
+        refused_as_another_state(&result, &observed, &before);
         assert_eq!(subject.there(&body).await.resource_version, before.resource_version);
     }
     subject.delete(&body).await;
     let result = subject
         .cluster
-        .release(&subject.call, &made.kind, &made.key, &precondition(&before), Origin::Created)
+        .release(&subject.call, &made.kind, &made.key, &before.precondition(), Origin::Created)
         .await;
     assert!(matches!(result, Err(Error::NotFound | Error::Conflict)), "{result:?}");
     assert!(subject.get(&body).await.is_none(), "it was made");

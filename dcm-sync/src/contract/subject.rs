@@ -68,13 +68,23 @@ pub(super) fn must<T, E: std::fmt::Debug>(result: Result<T, E>, what: &str) -> T
     }
 }
 
-pub(super) fn precondition(object: &Object) -> Precondition {
-    Precondition { uid: object.uid.clone(), resource_version: object.resource_version.clone() }
-}
-
 /// A precondition on an object of another UID.
 pub(super) fn of_another_object(object: &Object) -> Precondition {
-    Precondition { uid: "00000000-0000-4000-8000-000000000000".into(), ..precondition(object) }
+    Precondition { uid: "00000000-0000-4000-8000-000000000000".into(), ..object.precondition() }
+}
+
+/// Panics unless a write that is based on another state than the object's is a `Conflict`, or `NotFound` for another object.
+pub(super) fn refused_as_another_state<T: std::fmt::Debug>(
+    result: &Result<T, Error>,
+    observed: &Precondition,
+    before: &Object,
+) {
+    let is_right = match result {
+        Err(Error::Conflict) => true,
+        Err(Error::NotFound) => observed.uid != before.uid,
+        _ => false,
+    };
+    assert!(is_right, "{result:?}");
 }
 
 /// A ConfigMap.
@@ -140,7 +150,7 @@ impl Subject {
         let stamped = self.stamped(body);
         self.until("an update without a conflict", || async {
             let there = self.there(body).await;
-            match self.cluster.update(&self.call, &stamped, &precondition(&there), force).await {
+            match self.cluster.update(&self.call, &stamped, &there.precondition(), force).await {
                 Err(Error::Conflict) => None,
                 result => Some(result),
             }
@@ -153,14 +163,14 @@ impl Subject {
         let mut stamped = self.stamped(body);
         stamped.marks.origin = Origin::Adopted;
         let there = self.there(body).await;
-        self.cluster.update(&self.call, &stamped, &precondition(&there), false).await
+        self.cluster.update(&self.call, &stamped, &there.precondition(), false).await
     }
 
     /// Deletes what is there, again when a controller wrote in between.
     pub(super) async fn delete(&self, body: &Value) -> dcm_core::port::cluster::Deletion {
         self.until("a deletion without a conflict", || async {
             let there = self.there(body).await;
-            match self.cluster.delete(&self.call, &there.kind, &there.key, &precondition(&there)).await {
+            match self.cluster.delete(&self.call, &there.kind, &there.key, &there.precondition()).await {
                 Err(Error::Conflict) => None,
                 result => Some(must(result, "delete")),
             }

@@ -1,9 +1,9 @@
 //! Promises about `set_subjects`.
 
-use dcm_core::port::cluster::{Error, Object};
+use dcm_core::port::cluster::Object;
 use serde_json::{Value, json};
 
-use super::subject::{Subject, must, of_another_object, precondition};
+use super::subject::{Subject, must, of_another_object, refused_as_another_state};
 
 /// A RoleBinding of another client, which names two users.
 async fn binding(subject: &Subject, namespace: &str) -> Value {
@@ -27,7 +27,7 @@ pub async fn set_subjects_replaces_the_subjects_and_leaves_the_rest(subject: &Su
         let before = subject.there(&body).await;
         let (call, cluster) = (&subject.call, &subject.cluster);
         let changed =
-            cluster.set_subjects(call, &before.kind, &before.key, &precondition(&before), &left).await;
+            cluster.set_subjects(call, &before.kind, &before.key, &before.precondition(), &left).await;
         let changed = must(changed, "new subjects");
         let after = subject.there(&body).await;
         let named = |object: &Object| object.body["subjects"].as_array().cloned().unwrap_or_default();
@@ -47,15 +47,10 @@ pub async fn set_subjects_needs_the_observed_state(subject: &Subject) {
     let first = subject.there(&body).await;
     subject.edit(&body, json!({"metadata": {"labels": {"team": "b"}}})).await;
     let before = subject.there(&body).await;
-    for observed in [precondition(&first), of_another_object(&before)] {
+    for observed in [first.precondition(), of_another_object(&before)] {
         let result =
             subject.cluster.set_subjects(&subject.call, &before.kind, &before.key, &observed, &[]).await;
-        let is_right = match &result {
-            Err(Error::Conflict) => true,
-            Err(Error::NotFound) => observed.uid != before.uid,
-            _ => false,
-        };
-        assert!(is_right, "{result:?}");
+        refused_as_another_state(&result, &observed, &before);
         assert_eq!(subject.there(&body).await.resource_version, before.resource_version);
     }
     subject.clean_up("subjects-state").await;

@@ -3,7 +3,7 @@
 use dcm_core::port::cluster::{Error, Marks};
 use serde_json::{Value, json};
 
-use super::subject::{OTHER_MANAGER, Subject, config_map, must, of_another_object, precondition};
+use super::subject::{OTHER_MANAGER, Subject, config_map, must, of_another_object};
 
 /// The object is then as the manifest says, with the marks of its generation; it is the same object in another state.
 pub async fn update_brings_the_object_to_the_manifest(subject: &Subject) {
@@ -11,7 +11,7 @@ pub async fn update_brings_the_object_to_the_manifest(subject: &Subject) {
     let made = subject.create(&config_map(&namespace, "c", &json!({"color": "red"}))).await;
     let body = config_map(&namespace, "c", &json!({"color": "blue", "size": "2"}));
     let stamped = subject.stamped_in(2, &body);
-    let observed = precondition(&made);
+    let observed = made.precondition();
     let updated = must(subject.cluster.update(&subject.call, &stamped, &observed, false).await, "update");
     assert_eq!(updated.body["data"], json!({"color": "blue", "size": "2"}));
     assert_eq!(updated.marks, Some(stamped.marks));
@@ -33,7 +33,7 @@ pub async fn update_needs_the_observed_state(subject: &Subject) {
     let made = subject.create(&body).await;
     subject.edit(&body, json!({"data": {"color": "blue"}})).await;
     let before = subject.there(&body).await;
-    for (observed, force) in [(precondition(&made), true), (of_another_object(&before), true)] {
+    for (observed, force) in [(made.precondition(), true), (of_another_object(&before), true)] {
         let wanted = subject.stamped(&config_map(&namespace, "c", &json!({"color": "green"})));
         let error = subject.cluster.update(&subject.call, &wanted, &observed, force).await.err();
         let other_uid = observed.uid != before.uid;
@@ -52,7 +52,7 @@ pub async fn update_makes_nothing(subject: &Subject) {
     let made = subject.create(&body).await;
     subject.delete(&body).await;
     let result =
-        subject.cluster.update(&subject.call, &subject.stamped(&body), &precondition(&made), true).await;
+        subject.cluster.update(&subject.call, &subject.stamped(&body), &made.precondition(), true).await;
     assert!(matches!(result, Err(Error::NotFound | Error::Conflict)), "{result:?}");
     assert!(subject.get(&body).await.is_none(), "it was made");
     subject.clean_up("update-gone").await;

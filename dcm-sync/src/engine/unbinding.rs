@@ -9,7 +9,7 @@ use dcm_core::port::cluster::{
 };
 use dcm_core::port::listing::list_all;
 use dcm_core::port::proof::ClusterProofKey;
-use dcm_core::port::unbinding::{Subjects, leave_subjects};
+use dcm_core::port::unbinding::leave_subjects;
 use futures::stream::{self, StreamExt as _};
 
 /// Maximum number of bindings that are removed from one namespace: what a cluster takes in a burst of writes by default. The others stay,
@@ -54,10 +54,7 @@ pub(super) async fn remove_others(
     let others = |binding: Object| is_other(&binding, call, proofs).then_some(binding.key);
     let mut others = list_all(client, call, kind, Some(namespace), others).await?;
     let too_many = others.split_off(others.len().min(REMOVALS_MAX));
-    let choose = |binding: &Object| match is_other(binding, call, proofs) {
-        true => Subjects::Left(Vec::new()),
-        false => Subjects::Unchanged,
-    };
+    let choose = |binding: &Object| is_other(binding, call, proofs).then(Vec::new);
     let remove = |key: ObjectKey| async move {
         let removed = leave_subjects(client, call, (kind, &key), choose).await;
         (key.name.clone(), removed)
@@ -69,8 +66,9 @@ pub(super) async fn remove_others(
     let mut all = Removed { left, ..Removed::default() };
     while let Some((name, removed)) = removals.next().await {
         match removed {
-            Ok(Deletion::Gone) => {}
-            Ok(Deletion::Pending) => {
+            // What is ours now, or gone, is counted as it is.
+            Ok(None | Some(Deletion::Gone)) => {}
+            Ok(Some(Deletion::Pending)) => {
                 all.emptied.insert(name);
             }
             Err(error @ Error::TooManyRequests { .. }) => return Err(error),
@@ -89,6 +87,6 @@ fn is_other(binding: &Object, call: &Call, proofs: &ClusterProofKey) -> bool {
     let is_our_way_in = &*binding.key.name == NAMESPACE_BINDING
         && role["kind"] == "ClusterRole"
         && role["name"] == NAMESPACE_ROLE;
-    let is_marked = binding.marks.as_ref().is_some_and(|marks| marks.owner == call.owner);
-    !(is_our_way_in || is_marked && proofs.proves(&binding.key, &binding.body))
+    let is_ours = binding.proved_marks(Some(proofs)).is_some_and(|marks| marks.owner == call.owner);
+    !is_our_way_in && !is_ours
 }

@@ -1,7 +1,9 @@
 //! Notes about bindings of other clients that still give rights after a logical cloud is terminated.
 
+use std::sync::Arc;
+
 use dcm_core::name::ClusterId;
-use dcm_core::service::{OtherBindingsReport, OthersOnCluster};
+use dcm_core::service::{CloudStatus, ClusterInCloud, OtherBindingsReport, OthersOnCluster};
 
 use crate::output;
 
@@ -13,9 +15,18 @@ pub(super) fn note(report: &OtherBindingsReport) {
     report.clusters.iter().flat_map(lines).for_each(output::note);
 }
 
-/// True when a binding still gives rights, or may do so.
-pub(super) fn is_open(report: &OtherBindingsReport) -> bool {
-    report.clusters.values().any(OthersOnCluster::may_give_rights)
+/// True when a binding still gives rights, or may do so: one that was found, or one that the engine left in a namespace that it kept.
+pub(super) fn is_open(report: &OtherBindingsReport, status: &CloudStatus) -> bool {
+    let is_kept = |(id, cluster): (&ClusterId, &ClusterInCloud)| {
+        let removed = report.clusters.get(id).map_or(&[][..], |on| &on.bindings_removed);
+        let kept = cluster.lane.iter().flat_map(|lane| &lane.objects);
+        let mut left = kept.flat_map(|kept| kept.bindings.iter().map(|name| (&kept.key.name, name)));
+        let is_removed = |namespace: &Arc<str>, name: &Arc<str>| {
+            removed.iter().any(|key| key.namespace.as_ref() == Some(namespace) && key.name == *name)
+        };
+        left.any(|(namespace, name)| !is_removed(namespace, name))
+    };
+    report.clusters.values().any(OthersOnCluster::may_give_rights) || status.clusters.iter().any(is_kept)
 }
 
 fn lines((id, on): (&ClusterId, &OthersOnCluster)) -> Vec<String> {

@@ -55,7 +55,5 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
         return Ok(exit);
     }
     let status = session.clouds().status(&session.project, name).await?;
-    let lanes = status.clusters.values().filter_map(|cluster| cluster.lane.as_ref());
-    let is_left = lanes.flat_map(|lane| &lane.objects).any(|object| !object.bindings.is_empty());
-    Ok(if is_left || other_bindings::is_open(&report) { Exit::Stuck } else { exit })
+    Ok(if other_bindings::is_open(&report, &status) { Exit::Stuck } else { exit })
 }
