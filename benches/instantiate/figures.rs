@@ -6,7 +6,7 @@ use dcm_benches::report::Report;
 use super::recover::Recovery;
 use super::requests::Counts;
 use super::scale::Scale;
-use super::wall::Contestant::{Document, Floor, Kubectl, Memory, Sqlite};
+use super::wall::Contestant::{Bare, Document, Floor, Kubectl, Memory, Sqlite};
 use super::wall::Walls;
 
 /// The CPU of the engine for each lane, relative to the CPU of the floor's client for each cluster.
@@ -26,8 +26,8 @@ pub(crate) fn add_walls(report: &mut Report, walls: &Walls) {
     let (one, many) = (&walls.one, &walls.many);
     let floor = one.milliseconds(Floor);
     report.add("floor_ms", "1 cloud: floor, ms", floor, None);
-    report.add("wall_over_floor", "1 cloud: memory store / floor", one.ratio(Memory, Floor), AtMost(1.3));
-    report.add("wall_over_floor_sqlite", "1 cloud: SQLite / floor", one.ratio(Sqlite, Floor), AtMost(1.6));
+    report.add("wall_over_floor", "1 cloud: memory store / floor", one.ratio(Memory, Floor), AtMost(1.25));
+    report.add("wall_over_floor_sqlite", "1 cloud: SQLite / floor", one.ratio(Sqlite, Floor), AtMost(1.4));
     report.add(
         "wall_over_kubectl",
         "1 cloud: memory store / kubectl",
@@ -44,6 +44,12 @@ pub(crate) fn add_walls(report: &mut Report, walls: &Walls) {
     report.add("cold_over_floor", "first cloud of a new engine / floor", walls.cold / floor, None);
     report.add("floor_20_ms", "20 at once: floor, ms", many.milliseconds(Floor), None);
     report.add(
+        "marks_over_bare_20",
+        "20 at once: floor / without marks",
+        many.ratio(Floor, Bare),
+        AtMost(1.4),
+    );
+    report.add(
         "wall_over_floor_20",
         "20 at once: memory store / floor",
         many.ratio(Memory, Floor),
@@ -53,7 +59,7 @@ pub(crate) fn add_walls(report: &mut Report, walls: &Walls) {
         "wall_over_floor_sqlite_20",
         "20 at once: SQLite / floor",
         many.ratio(Sqlite, Floor),
-        AtMost(1.6),
+        AtMost(1.4),
     );
     let kubectl = many.ratio(Memory, Kubectl);
     report.add("wall_over_kubectl_20", "20 at once: memory store / kubectl", kubectl, AtMost(0.125));

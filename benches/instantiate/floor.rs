@@ -1,5 +1,6 @@
-//! The floor: the fewest requests that can make a logical cloud, sent as early as each can be. No engine, no store, no
-//! retry, no check of what is there; objects carry no mark of an owner.
+//! The floor: the fewest requests that can make the objects of a logical cloud, sent as early as each can be. No engine, no store, no
+//! retry, no check of what is there, and no watch on what was made. Objects carry the same marks of ownership as those of the engine, or none:
+//! then the difference is what the marks cost.
 //!
 //! For each cluster: the namespace; then, all at once, every object, the certificate request with its approval, and the
 //! ServiceAccount with its token. The token is tried once on a connection of its own, because the engine counts it as issued
@@ -7,11 +8,17 @@
 //! there.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use dcm_core::app_context::{Action, AppContext, Bundle, CertificateRequest, Request, TokenRequest};
+use dcm_core::app_context::{
+    Action, AppContext, Bundle, CertificateRequest, Generation, Request, TokenRequest,
+};
 use dcm_core::manifest::Manifest;
+use dcm_core::name::OwnerId;
 use dcm_core::plan::certificate_manifest;
+use dcm_core::port::cluster::{ClusterUid, Marks, Origin, Stamped};
+use dcm_core::port::proof::{ClusterProofKey, PROOF_BYTES, ProofKey};
 use dcm_testenv::Route;
 use futures::future::{try_join, try_join_all};
 use futures::{StreamExt as _, TryFutureExt as _, TryStreamExt as _};
@@ -24,7 +31,7 @@ use kube::api::{
 };
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config, ResourceExt as _};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -33,9 +40,54 @@ use super::servers::Servers;
 /// Certificates by the name of their request.
 type Certificates = BTreeMap<String, Vec<u8>>;
 
+/// The owner in the marks.
+const OWNER: &str = "bench-floor";
+
 /// A client for each cluster.
 pub(crate) struct Floor {
     sites: Vec<Site>,
+}
+
+/// What the objects carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Objects {
+    /// The engine's labels and annotations, with a proof.
+    Marked,
+    /// Neither.
+    Bare,
+}
+
+/// Marks the objects of one app context.
+struct Marker<'a> {
+    objects: Objects,
+    owner: OwnerId,
+    context: &'a AppContext,
+    labels: Arc<BTreeMap<String, String>>,
+    key: ClusterProofKey,
+}
+
+impl<'a> Marker<'a> {
+    fn new(context: &'a AppContext, objects: Objects) -> Result<Self> {
+        let key = ProofKey::new(&[0; PROOF_BYTES]).on(&ClusterUid(OWNER.into()));
+        let labels = Arc::new(context.labels.clone());
+        Ok(Self { objects, owner: OwnerId::new(OWNER)?, context, labels, key })
+    }
+
+    /// The object to send.
+    fn body(&self, manifest: &Manifest) -> Value {
+        if self.objects == Objects::Bare {
+            return manifest.body().clone();
+        }
+        let marks = Marks {
+            owner: self.owner.clone(),
+            context: self.context.id.clone(),
+            generation: Generation(1),
+            manifest: Some(manifest.hash()),
+            origin: Origin::Created,
+        };
+        let proof = Some(self.key.prove(manifest.key(), &marks));
+        Stamped { manifest: manifest.clone(), marks, labels: self.labels.clone(), proof }.body()
+    }
 }
 
 struct Site {
@@ -58,10 +110,14 @@ impl Floor {
     }
 
     /// Makes logical clouds on all clusters, all at once, and waits for every certificate and token.
-    pub(crate) async fn instantiate(&self, contexts: &[AppContext]) -> Result<()> {
-        let everywhere =
-            contexts.iter().flat_map(|context| self.sites.iter().zip(context.placements.values()));
-        try_join_all(everywhere.map(|(site, bundle)| site.instantiate(bundle))).await?;
+    pub(crate) async fn instantiate(&self, contexts: &[AppContext], objects: Objects) -> Result<()> {
+        let markers: Result<Vec<_>> = contexts.iter().map(|context| Marker::new(context, objects)).collect();
+        let markers = markers?;
+        let everywhere = markers.iter().flat_map(|marker| {
+            let placed = self.sites.iter().zip(marker.context.placements.values());
+            placed.map(move |(site, bundle)| site.instantiate(marker, bundle))
+        });
+        try_join_all(everywhere).await?;
         Ok(())
     }
 }
@@ -80,34 +136,34 @@ impl Site {
         Ok(Self { config, client, certificates, follower })
     }
 
-    async fn instantiate(&self, bundle: &Bundle) -> Result<()> {
+    async fn instantiate(&self, marker: &Marker<'_>, bundle: &Bundle) -> Result<()> {
         let (namespaces, rest): (Vec<_>, Vec<_>) =
             manifests(bundle).partition(|manifest| manifest.kind().is_namespace());
-        try_join_all(namespaces.into_iter().map(|manifest| self.create(manifest))).await?;
+        try_join_all(namespaces.into_iter().map(|manifest| self.create(marker, manifest))).await?;
         let accounts = rest.iter().copied().filter(|manifest| &*manifest.key().kind == "ServiceAccount");
-        let tokens = try_join_all(accounts.map(|account| self.create(account)))
+        let tokens = try_join_all(accounts.map(|account| self.create(marker, account)))
             .and_then(|_| try_join_all(token_requests(bundle).map(|request| self.token(request))));
         let others = rest.iter().copied().filter(|manifest| &*manifest.key().kind != "ServiceAccount");
-        let objects = try_join_all(others.map(|manifest| self.create(manifest)));
+        let objects = try_join_all(others.map(|manifest| self.create(marker, manifest)));
         let certificates =
-            try_join_all(certificate_requests(bundle).map(|request| self.certificate(request)));
+            try_join_all(certificate_requests(bundle).map(|request| self.certificate(marker, request)));
         try_join(objects, try_join(tokens, certificates)).await?;
         Ok(())
     }
 
-    async fn create(&self, manifest: &Manifest) -> Result<DynamicObject> {
+    async fn create(&self, marker: &Marker<'_>, manifest: &Manifest) -> Result<DynamicObject> {
         let kind = manifest.kind();
         let resource = ApiResource::from_gvk(&GroupVersionKind::gvk(&kind.group, &kind.version, &kind.kind));
         let api: Api<DynamicObject> = match &manifest.key().namespace {
             Some(namespace) => Api::namespaced_with(self.client.clone(), namespace, &resource),
             None => Api::all_with(self.client.clone(), &resource),
         };
-        let object = serde_json::from_value(manifest.body().clone())?;
+        let object = serde_json::from_value(marker.body(manifest))?;
         api.create(&PostParams::default(), &object).await.with_context(|| manifest.key().to_string())
     }
 
-    async fn certificate(&self, request: &CertificateRequest) -> Result<Vec<u8>> {
-        self.create(&certificate_manifest(request)?).await?;
+    async fn certificate(&self, marker: &Marker<'_>, request: &CertificateRequest) -> Result<Vec<u8>> {
+        self.create(marker, &certificate_manifest(request)?).await?;
         let api: Api<CertificateSigningRequest> = Api::all(self.client.clone());
         let condition = json!({"type": "Approved", "status": "True", "reason": "Bench", "message": ""});
         let approval = json!({"status": {"conditions": [condition]}});

@@ -15,7 +15,7 @@ use dcm_store::{EncryptedStore, Keyring, MemoryStore, SqliteStore};
 use tokio::time::Instant;
 
 use super::document::FromDocument;
-use super::floor::Floor;
+use super::floor::{Floor, Objects};
 use super::kubectl::{Kubectl, Prepared};
 use super::ours::Ours;
 use super::servers::Servers;
@@ -57,14 +57,22 @@ struct Cost {
 pub(crate) enum Contestant {
     Memory,
     Floor,
+    /// The floor without marks.
+    Bare,
     Sqlite,
     Kubectl,
     Document,
 }
 
 /// In the order of the first round.
-const CONTESTANTS: [Contestant; 5] =
-    [Contestant::Memory, Contestant::Floor, Contestant::Sqlite, Contestant::Kubectl, Contestant::Document];
+const CONTESTANTS: [Contestant; 6] = [
+    Contestant::Memory,
+    Contestant::Floor,
+    Contestant::Bare,
+    Contestant::Sqlite,
+    Contestant::Kubectl,
+    Contestant::Document,
+];
 
 impl Times {
     fn of(&self, contestant: Contestant) -> impl Iterator<Item = f64> {
@@ -148,6 +156,7 @@ impl<'a> Contest<'a> {
                 let contestant = CONTESTANTS[(round + place) % CONTESTANTS.len()];
                 let takes_part = match contestant {
                     Contestant::Memory | Contestant::Floor | Contestant::Sqlite => true,
+                    Contestant::Bare => clouds > 1,
                     Contestant::Kubectl => round < with_kubectl,
                     Contestant::Document => clouds == 1,
                 };
@@ -167,7 +176,8 @@ impl<'a> Contest<'a> {
         match contestant {
             Contestant::Memory => timed(self.memory.instantiate(&contexts)).await,
             Contestant::Sqlite => timed(self.sqlite.instantiate(&contexts)).await,
-            Contestant::Floor => timed(self.floor.instantiate(&contexts)).await,
+            Contestant::Floor => timed(self.floor.instantiate(&contexts, Objects::Marked)).await,
+            Contestant::Bare => timed(self.floor.instantiate(&contexts, Objects::Bare)).await,
             Contestant::Document => timed(self.document.instantiate(name)).await,
             Contestant::Kubectl => {
                 let prepared: Result<Vec<_>> = contexts.iter().map(Prepared::new).collect();
