@@ -20,7 +20,7 @@ mod namespaced;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-pub use guard::Guarded;
+pub use guard::{Guarded, PodSecurity};
 pub use guarding::Guard;
 pub use inspection::{InspectError, Inspection, Other, Twin, Unready};
 use jiff::{SignedDuration, Timestamp};

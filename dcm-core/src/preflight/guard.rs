@@ -3,7 +3,7 @@
 //! RBAC can't say "in its own namespaces only", so the least ClusterRole is large. The guard says it: the API server
 //! asks it about every write of that user, after RBAC. What no rule allows is refused:
 //! - namespaces are made with the engine's label, and changed and deleted only where they had it before; `default` and
-//!   `kube-*` never;
+//!   `kube-*` never; their level of Pod Security is never lowered, nor set below the lowest that is allowed;
 //! - everything else is written only in such a namespace, tokens of ServiceAccounts included;
 //! - the ClusterRole for namespaces is bound there to the engine's user alone, by the engine's own RoleBinding;
 //! - certificates are asked for under names of logical clouds' users alone (see [`subject`]), and approved only where the
@@ -41,6 +41,10 @@ const VARIABLES: [(&str, &str); 4] = [
     ("name", "object != null ? object.metadata.name : oldObject.metadata.name"),
 ];
 
+/// Labels by which a namespace has a level of Pod Security: the level, and the version of Kubernetes that defines it.
+const POD_SECURITY: [&str; 2] =
+    ["pod-security.kubernetes.io/enforce", "pod-security.kubernetes.io/enforce-version"];
+
 /// An object of the cluster, and not of a namespace, that carries the label before and after, under a name of ours.
 const OWN: &str = "variables.name.startsWith('dcm-') && (object == null || variables.isMarked) \
                    && (oldObject == null || variables.wasMarked)";
@@ -65,6 +69,35 @@ pub struct Guarded<'a> {
     pub owner: &'a OwnerId,
     /// The highest level of logical clouds.
     pub level: Level,
+    /// The lowest level of Pod Security that the engine may give a namespace.
+    pub pod_security: PodSecurity,
+}
+
+/// A level of Pod Security, from the one that allows the most (Kubernetes documentation, "Pod Security Standards").
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum PodSecurity {
+    /// No restriction: a pod can reach the node.
+    Privileged,
+    /// No known ways from a pod to its node.
+    #[default]
+    Baseline,
+    /// Current best practices for pods.
+    Restricted,
+}
+
+impl PodSecurity {
+    /// All levels, in their order.
+    pub const ALL: [Self; 3] = [Self::Privileged, Self::Baseline, Self::Restricted];
+
+    /// The value of the label.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Privileged => "privileged",
+            Self::Baseline => "baseline",
+            Self::Restricted => "restricted",
+        }
+    }
 }
 
 impl Guarded<'_> {
@@ -105,7 +138,7 @@ impl Guarded<'_> {
             [("isMarked", "object"), ("wasMarked", "oldObject"), ("isOwnNamespace", "namespaceObject")];
         let marks = marks.map(|(name, object)| (name, self.has_label(object)));
         let all = VARIABLES.map(|(name, expression)| (name, expression.to_owned())).into_iter();
-        let all = all.chain(marks).chain(subject::variables());
+        let all = all.chain(marks).chain(pod_security()).chain(subject::variables());
         all.map(|(name, expression)| Variable { name: name.to_owned(), expression }).collect()
     }
 
@@ -133,6 +166,17 @@ impl Guarded<'_> {
                      !variables.name.startsWith('kube-') && (oldObject == null ? variables.isMarked : variables.wasMarked)"
                 ),
                 "a namespace must have the engine's label when it is made, and before it is changed or deleted",
+            ),
+            validation(
+                format!(
+                    "!({NAMESPACE}) || object == null || \
+                     (variables.podSecurity == variables.podSecurityBefore || \
+                     variables.levels.indexOf(variables.podSecurity) >= {} && \
+                     variables.levels.indexOf(variables.podSecurity) >= variables.levels.indexOf(variables.podSecurityBefore)) && \
+                     (variables.podSecurityVersion == variables.podSecurityVersionBefore || variables.podSecurityVersion in ['', 'latest'])",
+                    self.pod_security as u8
+                ),
+                "the level of Pod Security of a namespace must not be lowered, nor set below the lowest that the engine may set",
             ),
             validation(
                 format!("{NAMESPACE} || variables.place == '' || variables.isOwnNamespace{elsewhere}"),
@@ -173,6 +217,24 @@ impl Guarded<'_> {
     }
 }
 
+/// The level of Pod Security of a namespace and its version, before and after; empty where it has no such label.
+fn pod_security() -> Vec<(&'static str, String)> {
+    let value = |object: &str, label: &str| {
+        let labels = format!("{object}.metadata.labels");
+        let is_there = format!("{NAMESPACE} && {object} != null && has({labels}) && '{label}' in {labels}");
+        format!("{is_there} ? {labels}['{label}'] : ''")
+    };
+    let [level, version] = POD_SECURITY;
+    let levels = PodSecurity::ALL.map(|level| format!("'{}'", level.as_str()));
+    vec![
+        ("levels", format!("[{}]", levels.join(", "))),
+        ("podSecurity", value("object", level)),
+        ("podSecurityBefore", value("oldObject", level)),
+        ("podSecurityVersion", value("object", version)),
+        ("podSecurityVersionBefore", value("oldObject", version)),
+    ]
+}
+
 /// All writes, of all kinds. A question for one's own rights or name is one to the API server, but changes nothing.
 fn every_write() -> MatchResources {
     let all = || Some(vec!["*".to_owned()]);
@@ -210,7 +272,8 @@ mod tests {
 
     fn expressions(level: Level) -> String {
         let owner = OwnerId::new("dcm").unwrap();
-        let (policy, _) = Guarded { user: "o'\"k\\", owner: &owner, level }.policy("dcm");
+        let guarded = Guarded { user: "o'\"k\\", owner: &owner, level, pod_security: PodSecurity::Baseline };
+        let (policy, _) = guarded.policy("dcm");
         serde_json::to_string_pretty(&policy).unwrap()
     }
 

@@ -4,7 +4,9 @@
 //! read, as the signer reads it: `spec.request` is base64 of PEM, which is base64 of DER (PKCS #10). CEL has no functions
 //! for either, so both are computed from numbers, as far as a subject with the longest common name and organization goes.
 //! A request has the form that this module accepts, or it is refused:
-//! - the PEM begins with its first line, and has nothing in the lines after it but base64;
+//! - it is one PEM block from its first byte to its last, with line feeds, so that no other block is read in its place
+//!   ([`one_block`]);
+//! - the lines of the block that are read hold nothing but base64;
 //! - the subject has one common name (`CN`), at most one organization (`O`) and nothing else, each by itself in a set;
 //! - both begin with `dcm:`, as [`naming`](crate::render::naming) makes them, in a string type of one byte a character.
 //!
@@ -12,6 +14,14 @@
 
 /// Base64 of `-----BEGIN CERTIFICATE REQUEST-----` and a line feed: 36 bytes, so the rest begins a group of its own.
 const FIRST_LINE: &str = "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K";
+
+/// Base64 of a line feed and `-----END CERTIFICATE REQUEST-----` with a line feed, where it begins a group of four characters, and of
+/// what is left of that text where the group begins one or two bytes before it.
+const LAST_LINE: [&str; 3] = [
+    "Ci0tLS0tRU5EIENFUlRJRklDQVRFIFJFUVVFU1QtLS0tLQo=",
+    "LS0tLUVORCBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0K",
+    "LS0tLS1FTkQgQ0VSVElGSUNBVEUgUkVRVUVTVC0tLS0tCg==",
+];
 
 /// Bytes of the PEM's body that are read: 4 lines of 64 characters hold more than [`DER_BYTES`].
 const PEM_BYTES: usize = 240;
@@ -70,13 +80,37 @@ pub(super) fn variables() -> Vec<(&'static str, String)> {
         (
             "isOwnSubject",
             format!(
-                "object.spec.request.startsWith('{FIRST_LINE}') && variables.sextets.all(s, s >= 0) && \
+                "object.spec.request.matches('{}') && variables.sextets.all(s, s >= 0) && \
                  variables.body.all(s, s >= 0) && {HEAD} && variables.names.all(n, {NAME}) && \
                  variables.names.map(n, variables.der[n + 8]) in [[3], [3, 10], [10, 3]] && \
-                 variables.names.map(n, n + 2 + variables.der[n + 1]).max() == variables.end"
+                 variables.names.map(n, n + 2 + variables.der[n + 1]).max() == variables.end",
+                one_block(),
             ),
         ),
     ]
+}
+
+/// A regular expression for the base64 of a text that is one PEM block of a certificate signing request and nothing else.
+///
+/// Go's parser takes the first block that it can decode. A block begins with hyphens, so a text whose only hyphens are in its first and its
+/// last line has no other. In base64, the character of a hyphen (00101101) depends on its place in a group of three bytes:
+/// - first: `L`, and one of `Q` to `f`;
+/// - second: one of `C`, `S`, `i`, `y`, and one of `0` to `3`;
+/// - third: a character whose number is a multiple of four, and `t`.
+///
+/// RE2 has no negation, so the groups without one are spelled out.
+fn one_block() -> String {
+    // The first two characters of a group without a hyphen as its first byte, by whether the second byte can be one.
+    let [no_second, second] = ["(?:L[^Q-Za-fCiy]|[^L][^CSiy])", "(?:L[Ciy]|[^L][CSiy])"];
+    // Characters whose number is a multiple of four; `0` would complete a hyphen as the second byte.
+    let [fourths, fourths_but_zero] = ["AEIMQUYcgkosw048", "AEIMQUYcgkosw48"];
+    let group = format!(
+        "(?:{no_second}(?:[{fourths}][^t]|[^{fourths}].)|{second}(?:[{fourths_but_zero}][^t]|[^{fourths}123].))"
+    );
+    let [aligned, after_one, after_two] = LAST_LINE;
+    let after_one = format!("(?:[^L][AQgw]|L[Agw])ot{after_one}");
+    let after_two = format!("(?:{no_second}[{fourths}]|{second}[{fourths_but_zero}])K{after_two}");
+    format!("^{FIRST_LINE}{group}*(?:{aligned}|{after_one}|{after_two})$")
 }
 
 /// The byte number `n` that a variable's values of 6 bits make.
@@ -95,5 +129,13 @@ mod tests {
         use base64::Engine as _;
         let line = format!("-----BEGIN {}-----\n", crate::subject::REQUEST_LABEL);
         assert_eq!(base64::engine::general_purpose::STANDARD.encode(line), FIRST_LINE);
+    }
+
+    #[test]
+    fn the_last_line_is_what_requests_end_with_wherever_it_begins() {
+        use base64::Engine as _;
+        let line = format!("-----END {}-----\n", crate::subject::REQUEST_LABEL);
+        let texts = [format!("\n{line}"), line[1..].to_owned(), line];
+        assert_eq!(texts.map(|text| base64::engine::general_purpose::STANDARD.encode(text)), LAST_LINE);
     }
 }

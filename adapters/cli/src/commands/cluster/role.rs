@@ -1,6 +1,6 @@
 //! `dcm cluster role`: the least rights, to prepare a cluster with, and the guard that restricts what they let the engine write.
 
-use dcm_core::preflight::{self, Guarded};
+use dcm_core::preflight::{self, Guarded, PodSecurity};
 use dcm_sync::engine::Options;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -24,6 +24,27 @@ pub(crate) struct Arguments {
     /// With --guard: the user of the cluster's kubeconfig, such as system:serviceaccount:dcm-system:dcm.
     #[arg(long, requires = "guard", value_name = "NAME")]
     user: Option<String>,
+    /// With --guard: the lowest level of Pod Security that the engine may give a namespace.
+    #[arg(long, requires = "guard", value_enum, default_value_t = Level::Baseline)]
+    pod_security: Level,
+}
+
+/// A level of Pod Security.
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Level {
+    Privileged,
+    Baseline,
+    Restricted,
+}
+
+impl From<Level> for PodSecurity {
+    fn from(level: Level) -> Self {
+        match level {
+            Level::Privileged => Self::Privileged,
+            Level::Baseline => Self::Baseline,
+            Level::Restricted => Self::Restricted,
+        }
+    }
 }
 
 pub(crate) fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
@@ -35,17 +56,17 @@ pub(crate) fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit
         objects.push(value(&preflight::namespace_role())?);
     }
     if let Some(user) = arguments.user.as_deref().filter(|_| arguments.guard) {
-        objects.extend(guard(&purpose, user, &arguments.name)?);
+        objects.extend(guard(&purpose, user, arguments)?);
     }
     output::print(&written(global.output.for_programs().unwrap_or(Notation::Yaml), &objects)?)?;
     Ok(Exit::Done)
 }
 
 /// The policy that confines a user, and its binding.
-fn guard(purpose: &Purpose, user: &str, name: &str) -> anyhow::Result<[Value; 2]> {
+fn guard(purpose: &Purpose, user: &str, arguments: &Arguments) -> anyhow::Result<[Value; 2]> {
     let owner = Options::default().owner;
-    let guarded = Guarded { user, owner: &owner, level: purpose.highest_level() };
-    let (policy, binding) = guarded.policy(name);
+    let (level, pod_security) = (purpose.highest_level(), arguments.pod_security.into());
+    let (policy, binding) = Guarded { user, owner: &owner, level, pod_security }.policy(&arguments.name);
     Ok([value(&policy)?, value(&binding)?])
 }
 

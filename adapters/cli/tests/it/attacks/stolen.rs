@@ -3,6 +3,9 @@
 //! RBAC lets the attacker do everything, so each refusal is the guard's, and what passes passes the guard; but for the last test, where
 //! the attacker has the least role, as the engine has.
 
+mod blocks;
+mod table;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dcm_core::port::cluster::{LABEL_CONTEXT, LABEL_OWNER, NAMESPACE_BINDING, NAMESPACE_ROLE};
@@ -22,6 +25,7 @@ const BINDING_RULE: &str = "the engine binds its ClusterRole for namespaces to i
 const REQUEST_RULE: &str =
     "a certificate signing request must have the engine's label and a name of the engine";
 const SUBJECT_RULE: &str = "a certificate must be for a user of a logical cloud";
+const POD_SECURITY_RULE: &str = "the level of Pod Security of a namespace must not be lowered";
 const APPROVAL_RULE: &str = "the engine approves its own requests only";
 
 /// The name of a user of a logical cloud, and that of its group.
@@ -284,4 +288,54 @@ async fn whoever_has_the_engines_kubeconfig_reads_secrets_only_in_namespaces_of_
     })
     .await;
     refused_by_rights(&["--namespace", other, "get", "secrets"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_has_the_engines_kubeconfig_lowers_no_level_of_pod_security() {
+    let environment = environment().await;
+    let everything = json!([{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]);
+    let thief = Thief::with(&environment, "standard", "stolen-pods".to_owned(), &everything).await;
+    let [enforce, version] =
+        ["enforce", "enforce-version"].map(|end| format!("pod-security.kubernetes.io/{end}"));
+    let made = |level: &str| {
+        let mut labels = marks();
+        labels[&enforce] = level.into();
+        namespace("stolen-pods-new", &labels)
+    };
+    for level in ["baseline", "restricted"] {
+        thief.may(&TRY, &made(level));
+    }
+    thief.may_not(&TRY, &made("privileged"), POD_SECURITY_RULE);
+    let [own, _] = &thief.namespaces();
+    let nothing = Value::Null;
+    let label = |change: &str| {
+        vec![
+            "label".to_owned(),
+            "--overwrite".to_owned(),
+            "namespace".to_owned(),
+            own.clone(),
+            change.to_owned(),
+        ]
+    };
+    let may = |change: &str| {
+        let arguments = label(change);
+        thief.may(&arguments.iter().map(String::as_str).collect::<Vec<_>>(), &nothing);
+    };
+    let may_not = |change: &str| {
+        let arguments = label(change);
+        thief.may_not(&arguments.iter().map(String::as_str).collect::<Vec<_>>(), &nothing, POD_SECURITY_RULE);
+    };
+    may_not(&format!("{enforce}=privileged"));
+    may(&format!("{enforce}=baseline"));
+    may(&format!("{enforce}=restricted"));
+    may_not(&format!("{enforce}=baseline"));
+    may_not(&format!("{enforce}-"));
+    may_not(&format!("{version}=v1.20"));
+    may(&format!("{version}=latest"));
+    may("team=a");
+    // What an administrator allows stays, and is never taken for the engine's.
+    kubectl(thief.cluster, &["label", "--overwrite", "namespace", own, &format!("{enforce}=privileged")]);
+    may("team=b");
+    may(&format!("{enforce}=baseline"));
+    may_not(&format!("{enforce}=privileged"));
 }
