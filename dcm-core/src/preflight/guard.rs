@@ -173,7 +173,8 @@ impl Guarded<'_> {
                      (variables.podSecurity == variables.podSecurityBefore || \
                      variables.levels.indexOf(variables.podSecurity) >= {} && \
                      variables.levels.indexOf(variables.podSecurity) >= variables.levels.indexOf(variables.podSecurityBefore)) && \
-                     (variables.podSecurityVersion == variables.podSecurityVersionBefore || variables.podSecurityVersion in ['', 'latest'])",
+                     (variables.podSecurityVersion == variables.podSecurityVersionBefore || \
+                     variables.podSecurityVersionBefore == '' && variables.podSecurityVersion == 'latest')",
                     self.pod_security as u8
                 ),
                 "the level of Pod Security of a namespace must not be lowered, nor set below the lowest that the engine may set",

@@ -6,7 +6,8 @@
 //! A request has the form that this module accepts, or it is refused:
 //! - it is one PEM block from its first byte to its last, with line feeds, so that no other block is read in its place
 //!   ([`one_block`]);
-//! - the lines of the block that are read hold nothing but base64;
+//! - the lines of the block that are read hold nothing but base64, and the first of them ends there: Go's parser takes lines with a colon
+//!   for headers, which it drops, until the first line without one;
 //! - the subject has one common name (`CN`), at most one organization (`O`) and nothing else, each by itself in a set;
 //! - both begin with `dcm:`, as [`naming`](crate::render::naming) makes them, in a string type of one byte a character.
 //!
@@ -81,7 +82,7 @@ pub(super) fn variables() -> Vec<(&'static str, String)> {
             "isOwnSubject",
             format!(
                 "object.spec.request.matches('{}') && variables.sextets.all(s, s >= 0) && \
-                 variables.body.all(s, s >= 0) && {HEAD} && variables.names.all(n, {NAME}) && \
+                 variables.body.all(s, s >= 0) && variables.body.size() < {PEM_BYTES} && {HEAD} && variables.names.all(n, {NAME}) && \
                  variables.names.map(n, variables.der[n + 8]) in [[3], [3, 10], [10, 3]] && \
                  variables.names.map(n, n + 2 + variables.der[n + 1]).max() == variables.end",
                 one_block(),

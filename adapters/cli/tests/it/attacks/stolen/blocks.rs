@@ -69,6 +69,16 @@ fn text(draw: &mut Draw, bodies: &[String; 2]) -> String {
     if draw.below(12) == 0 { text.replace('\n', "\r\n") } else { text }
 }
 
+/// What Go's parser drops as a header: the names that the guard reads, in one line with a colon behind all that it reads. Then a whole body.
+fn behind_headers(bodies: &[String; 2]) -> Vec<String> {
+    let [user, boss] = bodies;
+    let line: String = user.lines().collect();
+    let ends = [":", ":\n", "::: a:", "AAAA: b"];
+    let lengths = [239, 240, 241, 300];
+    let texts = lengths.iter().flat_map(|length| ends.map(|end| format!("{}{end}", &line[..*length])));
+    texts.map(|header| format!("{BEGIN}\n{header}\n{boss}\n{END}\n")).collect()
+}
+
 /// True for one whole block with line feeds, as the engine writes it.
 fn is_plain(text: &str, bodies: &[String; 2]) -> bool {
     text == format!("{BEGIN}\n{}\n{END}\n", bodies[0])
@@ -116,7 +126,10 @@ async fn the_guard_lets_a_request_pass_only_if_the_signer_would_issue_it_for_a_u
     let thief = Thief::with(&environment, "standard", LABEL.to_owned(), &everything).await;
     let bodies = [body(USER), body(BOSS)];
     let mut draw = Draw(1);
-    let texts: Vec<String> = (0..TEXTS).map(|_| text(&mut draw, &bodies)).collect();
+    let mut texts: Vec<String> = (0..TEXTS).map(|_| text(&mut draw, &bodies)).collect();
+    let headers = behind_headers(&bodies);
+    let headers_begin = texts.len();
+    texts.extend(headers);
     let all: Vec<Value> = texts.iter().enumerate().map(|(number, text)| asked(number, text)).collect();
     let list = json!({"apiVersion": "v1", "kind": "List", "items": all});
     let passed = created(&thief.attacker.kubectl(&TRY, &list).out);
@@ -139,6 +152,7 @@ async fn the_guard_lets_a_request_pass_only_if_the_signer_would_issue_it_for_a_u
         };
         assert!(!passes || verdict == "a user", "issued for {verdict}:\n{text}");
         assert!(passes || !is_plain(text, &bodies), "refused:\n{text}");
+        assert!(number < headers_begin || verdict == "the boss", "issued for {verdict}:\n{text}");
         *seen.entry((passes, verdict)).or_insert(0) += 1;
     }
     // Each case is among the texts: what passes, what would be the boss's certificate, and what is read as nothing.
