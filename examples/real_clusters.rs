@@ -14,7 +14,7 @@ use anyhow::Context as _;
 use dcm_core::logical_cloud::{Draft, Level, MetadataDraft};
 use dcm_core::name::{ClusterId, LogicalCloudName, OwnerId, ProjectName};
 use dcm_core::port::synchronizer::Removal;
-use dcm_core::preflight::{self, Guard, Guarded, Needs, PodSecurity};
+use dcm_core::preflight::{self, Guard, Guarded, Needs, PodSecurityLevel};
 use dcm_core::render::naming::Identity;
 use dcm_core::secret::Secret;
 use dcm_core::service::{Caller, Registration};
@@ -105,7 +105,7 @@ fn prepare(cluster: &Cluster, owner: &OwnerId, file: &Path) -> anyhow::Result<()
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": ENGINE}],
     });
     let guarded =
-        Guarded { user: ENGINE, owner, level: Level::Standard, pod_security: PodSecurity::Baseline };
+        Guarded { user: ENGINE, owner, level: Level::Standard, pod_security: PodSecurityLevel::Baseline };
     let (policy, policy_binding) = guarded.policy(ENGINE);
     let items = json!([role, preflight::namespace_role(), role_binding, policy, policy_binding]);
     std::fs::write(file, json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string())?;

@@ -22,6 +22,8 @@
 //! and no cryptography but a digest.
 
 mod hexadecimal;
+#[cfg(feature = "logical-cloud")]
+mod pod_security;
 #[macro_use]
 mod text_form;
 

@@ -20,7 +20,7 @@ mod namespaced;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-pub use guard::{Guarded, PodSecurity};
+pub use guard::Guarded;
 pub use guarding::Guard;
 pub use inspection::{InspectError, Inspection, Other, Twin, Unready};
 use jiff::{SignedDuration, Timestamp};
@@ -31,6 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::logical_cloud::{Level, LogicalCloud, Scope};
 use crate::manifest::GroupVersionKind;
+pub use crate::pod_security::{InvalidPodSecurityLevel, PodSecurityLevel};
 use crate::port::clock::Clock;
 use crate::port::cluster::{Access, Call, Cluster, Error, NAMESPACE_ROLE};
 use crate::render::SIGNER;

@@ -25,6 +25,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::logical_cloud::Level;
 use crate::name::OwnerId;
+use crate::pod_security::PodSecurityLevel;
 use crate::port::cluster::{LABEL_OWNER, NAMESPACE_BINDING, NAMESPACE_ROLE};
 use crate::render::SIGNER;
 
@@ -40,10 +41,6 @@ const VARIABLES: [(&str, &str); 4] = [
     ("place", "has(request.namespace) ? request.namespace : ''"),
     ("name", "object != null ? object.metadata.name : oldObject.metadata.name"),
 ];
-
-/// Labels by which a namespace has a level of Pod Security: the level, and the version of Kubernetes that defines it.
-const POD_SECURITY: [&str; 2] =
-    ["pod-security.kubernetes.io/enforce", "pod-security.kubernetes.io/enforce-version"];
 
 /// An object of the cluster, and not of a namespace, that carries the label before and after, under a name of ours.
 const OWN: &str = "variables.name.startsWith('dcm-') && (object == null || variables.isMarked) \
@@ -70,34 +67,7 @@ pub struct Guarded<'a> {
     /// The highest level of logical clouds.
     pub level: Level,
     /// The lowest level of Pod Security that the engine may give a namespace.
-    pub pod_security: PodSecurity,
-}
-
-/// A level of Pod Security, from the one that allows the most (Kubernetes documentation, "Pod Security Standards").
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PodSecurity {
-    /// No restriction: a pod can reach the node.
-    Privileged,
-    /// No known ways from a pod to its node.
-    #[default]
-    Baseline,
-    /// Current best practices for pods.
-    Restricted,
-}
-
-impl PodSecurity {
-    /// All levels, in their order.
-    pub const ALL: [Self; 3] = [Self::Privileged, Self::Baseline, Self::Restricted];
-
-    /// The value of the label.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Privileged => "privileged",
-            Self::Baseline => "baseline",
-            Self::Restricted => "restricted",
-        }
-    }
+    pub pod_security: PodSecurityLevel,
 }
 
 impl Guarded<'_> {
@@ -138,7 +108,7 @@ impl Guarded<'_> {
             [("isMarked", "object"), ("wasMarked", "oldObject"), ("isOwnNamespace", "namespaceObject")];
         let marks = marks.map(|(name, object)| (name, self.has_label(object)));
         let all = VARIABLES.map(|(name, expression)| (name, expression.to_owned())).into_iter();
-        let all = all.chain(marks).chain(pod_security()).chain(subject::variables());
+        let all = all.chain(marks).chain(pod_security(self.pod_security)).chain(subject::variables());
         all.map(|(name, expression)| Variable { name: name.to_owned(), expression }).collect()
     }
 
@@ -168,16 +138,9 @@ impl Guarded<'_> {
                 "a namespace must have the engine's label when it is made, and before it is changed or deleted",
             ),
             validation(
-                format!(
-                    "!({NAMESPACE}) || object == null || \
-                     (variables.podSecurity == variables.podSecurityBefore || \
-                     variables.levels.indexOf(variables.podSecurity) >= {} && \
-                     variables.levels.indexOf(variables.podSecurity) >= variables.levels.indexOf(variables.podSecurityBefore)) && \
-                     (variables.podSecurityVersion == variables.podSecurityVersionBefore || \
-                     variables.podSecurityVersionBefore == '' && variables.podSecurityVersion == 'latest')",
-                    self.pod_security as u8
-                ),
-                "the level of Pod Security of a namespace must not be lowered, nor set below the lowest that the engine may set",
+                format!("!({NAMESPACE}) || object == null || variables.keepsPodSecurity"),
+                "the level of Pod Security of a namespace must not be lowered, nor set below the lowest that the engine may set, \
+                 and its version must stay",
             ),
             validation(
                 format!("{NAMESPACE} || variables.place == '' || variables.isOwnNamespace{elsewhere}"),
@@ -218,21 +181,32 @@ impl Guarded<'_> {
     }
 }
 
-/// The level of Pod Security of a namespace and its version, before and after; empty where it has no such label.
-fn pod_security() -> Vec<(&'static str, String)> {
+/// The level of Pod Security of a namespace and its version, before and after, empty where it has no such label; and whether a write
+/// keeps them.
+fn pod_security(lowest: PodSecurityLevel) -> Vec<(&'static str, String)> {
     let value = |object: &str, label: &str| {
         let labels = format!("{object}.metadata.labels");
         let is_there = format!("{NAMESPACE} && {object} != null && has({labels}) && '{label}' in {labels}");
         format!("{is_there} ? {labels}['{label}'] : ''")
     };
-    let [level, version] = POD_SECURITY;
-    let levels = PodSecurity::ALL.map(|level| format!("'{}'", level.as_str()));
+    let levels = PodSecurityLevel::ALL.map(|level| format!("'{}'", level.as_str()));
+    let order = |level: &str| format!("variables.levels.indexOf({level})");
+    let (level, before) = (order("variables.podSecurity"), order("variables.podSecurityBefore"));
+    let lowest = order(&format!("'{}'", lowest.as_str()));
     vec![
         ("levels", format!("[{}]", levels.join(", "))),
-        ("podSecurity", value("object", level)),
-        ("podSecurityBefore", value("oldObject", level)),
-        ("podSecurityVersion", value("object", version)),
-        ("podSecurityVersionBefore", value("oldObject", version)),
+        ("podSecurity", value("object", PodSecurityLevel::LABEL)),
+        ("podSecurityBefore", value("oldObject", PodSecurityLevel::LABEL)),
+        ("podSecurityVersion", value("object", PodSecurityLevel::VERSION_LABEL)),
+        ("podSecurityVersionBefore", value("oldObject", PodSecurityLevel::VERSION_LABEL)),
+        (
+            "keepsPodSecurity",
+            format!(
+                "(variables.podSecurity == variables.podSecurityBefore || {level} >= {lowest} && {level} >= {before}) && \
+                 (variables.podSecurityVersion == variables.podSecurityVersionBefore || \
+                 variables.podSecurityVersionBefore == '' && variables.podSecurityVersion == 'latest')"
+            ),
+        ),
     ]
 }
 
@@ -273,7 +247,8 @@ mod tests {
 
     fn expressions(level: Level) -> String {
         let owner = OwnerId::new("dcm").unwrap();
-        let guarded = Guarded { user: "o'\"k\\", owner: &owner, level, pod_security: PodSecurity::Baseline };
+        let guarded =
+            Guarded { user: "o'\"k\\", owner: &owner, level, pod_security: PodSecurityLevel::Baseline };
         let (policy, _) = guarded.policy("dcm");
         serde_json::to_string_pretty(&policy).unwrap()
     }

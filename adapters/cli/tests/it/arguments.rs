@@ -271,6 +271,28 @@ fn the_least_role_for_a_document_covers_its_manifests() {
 }
 
 #[test]
+fn the_guard_for_a_document_allows_the_level_of_pod_security_that_it_asks_for() {
+    let user = User::new();
+    let lowest = |more: &[&str]| {
+        let arguments = [&["cluster", "role", "--guard", "--user", "dcm"], more].concat();
+        let printed = user.run(arguments).done();
+        let (_, rest) = printed.split_once(" >= variables.levels.indexOf('").unwrap();
+        rest.split_once('\'').unwrap().0.to_owned()
+    };
+    assert_eq!(lowest(&[]), "baseline");
+    assert_eq!(lowest(&["--pod-security", "restricted"]), "restricted");
+    for (asked, allowed) in [("privileged", "privileged"), ("restricted", "baseline")] {
+        let document = format!(
+            "{{\"apiVersion\": \"dcm.internal/v1\", \"kind\": \"LogicalCloud\", \"metadata\": {{\"name\": \"c\"}}, \"spec\": \
+             {{\"labels\": {{\"pod-security.kubernetes.io/enforce\": \"{asked}\"}}, \"clusters\": [{{\"provider\": \"p\", \"cluster\": \"c\"}}]}}}}"
+        );
+        let file = user.write("cloud.json", &document);
+        assert_eq!(lowest(&["--for", file.to_str().unwrap()]), allowed);
+    }
+    user.run(["cluster", "role", "--guard", "--user", "dcm", "--pod-security", "none"]).ended_with(2);
+}
+
+#[test]
 fn a_users_own_request_must_have_the_subject_that_is_told() {
     let user = User::new();
     let file = user.write("config", UNREACHABLE);

@@ -8,10 +8,11 @@ use crate::refusal::{Checks, Path};
 
 use super::allow_list::AllowList;
 use super::systems::Reserved;
+use crate::pod_security::PodSecurityLevel;
 
 /// The label by which Kubernetes decides which pods may run in a namespace, and the value that keeps them off their host: no
 /// privileged containers, no paths, ports, processes and network of the host (Kubernetes documentation, "Pod Security Standards").
-pub const POD_SECURITY: (&str, &str) = ("pod-security.kubernetes.io/enforce", "baseline");
+pub const POD_SECURITY: (&str, &str) = (PodSecurityLevel::LABEL, PodSecurityLevel::Baseline.as_str());
 
 /// What callers with limits are held to. One value holds for a caller's request, so policies of single projects are such values, too.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,13 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::logical_cloud::LogicalCloud;
 use crate::name::ClusterId;
+use crate::pod_security::PodSecurityLevel;
 use crate::refusal::{Path, Refusal};
 
 use super::Order;
-use super::limits::{Limits, POD_SECURITY};
-
-/// Levels of Pod Security, from the one that lets in the most (Kubernetes documentation, "Pod Security Standards").
-const POD_SECURITY_LEVELS: [&str; 3] = ["privileged", "baseline", "restricted"];
+use super::limits::Limits;
 
 /// Labels of Pod Security by which a namespace only warns and records.
 const POD_SECURITY_NOTES: [&str; 4] = [
@@ -94,11 +92,11 @@ fn strong_label<'a>(limits: &'a Limits, cloud: &'a LogicalCloud) -> Option<&'a S
 /// True for a level of Pod Security that lets in less than another one. Where none is wanted, the cluster's own level holds, which may
 /// be any: only the last one is as strict as each.
 fn is_stricter(key: &str, found: Option<&str>, wanted: Option<&str>) -> bool {
-    let level = |text: Option<&str>| POD_SECURITY_LEVELS.iter().position(|level| Some(*level) == text);
+    let level = |text: Option<&str>| text?.parse::<PodSecurityLevel>().ok();
     let is_stricter = match (level(found), level(wanted)) {
         (Some(found), Some(wanted)) => found > wanted,
-        (Some(found), None) => found == POD_SECURITY_LEVELS.len() - 1,
+        (Some(found), None) => found == PodSecurityLevel::Restricted,
         (None, _) => false,
     };
-    key == POD_SECURITY.0 && is_stricter
+    key == PodSecurityLevel::LABEL && is_stricter
 }

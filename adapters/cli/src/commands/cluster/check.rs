@@ -10,6 +10,7 @@ use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::{ClusterUid, Error};
 use dcm_core::preflight::{
     self, CLOCK_SKEW_SECONDS_MAX, Findings, Guard, Inspection, MINOR_VERSION_MIN, Needs, Other,
+    PodSecurityLevel,
 };
 use dcm_core::secret::Secret;
 use dcm_server::Installation as _;
@@ -122,6 +123,13 @@ impl Purpose {
     pub(super) fn highest_level(&self) -> Level {
         let is_privileged = |cloud: &LogicalCloud| cloud.level() == Level::Privileged;
         if self.clouds.iter().any(is_privileged) { Level::Privileged } else { self.level }
+    }
+
+    /// The default level of Pod Security, or the lowest one that its documents ask for.
+    pub(super) fn lowest_pod_security(&self) -> PodSecurityLevel {
+        let default = PodSecurityLevel::default();
+        let labels = self.clouds.iter().filter_map(|cloud| cloud.labels().get(PodSecurityLevel::LABEL));
+        labels.filter_map(|level| level.parse().ok()).fold(default, PodSecurityLevel::min)
     }
 
     /// The accesses that are needed for it.

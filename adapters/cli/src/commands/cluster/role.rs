@@ -1,6 +1,7 @@
 //! `dcm cluster role`: the least rights, to prepare a cluster with, and the guard that restricts what they let the engine write.
 
-use dcm_core::preflight::{self, Guarded, PodSecurity};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use dcm_core::preflight::{self, Guarded, PodSecurityLevel};
 use dcm_sync::engine::Options;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -24,27 +25,15 @@ pub(crate) struct Arguments {
     /// With --guard: the user of the cluster's kubeconfig, such as system:serviceaccount:dcm-system:dcm.
     #[arg(long, requires = "guard", value_name = "NAME")]
     user: Option<String>,
-    /// With --guard: the lowest level of Pod Security that the engine may give a namespace.
-    #[arg(long, requires = "guard", value_enum, default_value_t = Level::Baseline)]
-    pod_security: Level,
+    /// With --guard: the lowest level of Pod Security that the engine may give a namespace. Default: baseline, or the lowest one that a
+    /// document of --for asks for.
+    #[arg(long, requires = "guard", value_name = "LEVEL", value_parser = levels_of_pod_security())]
+    pod_security: Option<PodSecurityLevel>,
 }
 
-/// A level of Pod Security.
-#[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Level {
-    Privileged,
-    Baseline,
-    Restricted,
-}
-
-impl From<Level> for PodSecurity {
-    fn from(level: Level) -> Self {
-        match level {
-            Level::Privileged => Self::Privileged,
-            Level::Baseline => Self::Baseline,
-            Level::Restricted => Self::Restricted,
-        }
-    }
+fn levels_of_pod_security() -> impl TypedValueParser<Value = PodSecurityLevel> {
+    PossibleValuesParser::new(PodSecurityLevel::ALL.map(PodSecurityLevel::as_str))
+        .try_map(|text| text.parse())
 }
 
 pub(crate) fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
@@ -65,7 +54,8 @@ pub(crate) fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit
 /// The policy that confines a user, and its binding.
 fn guard(purpose: &Purpose, user: &str, arguments: &Arguments) -> anyhow::Result<[Value; 2]> {
     let owner = Options::default().owner;
-    let (level, pod_security) = (purpose.highest_level(), arguments.pod_security.into());
+    let level = purpose.highest_level();
+    let pod_security = arguments.pod_security.unwrap_or_else(|| purpose.lowest_pod_security());
     let (policy, binding) = Guarded { user, owner: &owner, level, pod_security }.policy(&arguments.name);
     Ok([value(&policy)?, value(&binding)?])
 }

@@ -308,22 +308,9 @@ async fn whoever_has_the_engines_kubeconfig_lowers_no_level_of_pod_security() {
     thief.may_not(&TRY, &made("privileged"), POD_SECURITY_RULE);
     let [own, _] = &thief.namespaces();
     let nothing = Value::Null;
-    let label = |change: &str| {
-        vec![
-            "label".to_owned(),
-            "--overwrite".to_owned(),
-            "namespace".to_owned(),
-            own.clone(),
-            change.to_owned(),
-        ]
-    };
-    let may = |change: &str| {
-        let arguments = label(change);
-        thief.may(&arguments.iter().map(String::as_str).collect::<Vec<_>>(), &nothing);
-    };
+    let may = |change: &str| thief.may(&["label", "--overwrite", "namespace", own, change], &nothing);
     let may_not = |change: &str| {
-        let arguments = label(change);
-        thief.may_not(&arguments.iter().map(String::as_str).collect::<Vec<_>>(), &nothing, POD_SECURITY_RULE);
+        thief.may_not(&["label", "--overwrite", "namespace", own, change], &nothing, POD_SECURITY_RULE);
     };
     may_not(&format!("{enforce}=privileged"));
     may(&format!("{enforce}=baseline"));

@@ -72,7 +72,7 @@ impl Confined {
         let mut arguments = vec!["cluster", "role", "--level", self.level(), "--name", group, "-o", "json"];
         arguments.extend(["--for", file.to_str().unwrap()]);
         if self != Self::Unguarded {
-            // Project admins may be granted labels for privileged pods.
+            // Some documents of tests ask for privileged pods.
             arguments.extend(["--guard", "--user", group, "--pod-security", "privileged"]);
         }
         let mut printed: Value = serde_json::from_str(&person.run(arguments).done()).unwrap();
