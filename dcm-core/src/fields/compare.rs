@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
+use super::items::Names;
 use super::ownership::UNRECORDED;
-use super::{FieldPath, FieldSet, Ownership, Step, has_key};
+use super::{FieldPath, FieldSet, Finder, Ownership, Step};
 use crate::defaults;
 use crate::manifest::GroupVersionKind;
 use crate::port::cluster::FIELD_MANAGER;
@@ -33,22 +34,16 @@ impl HeldField {
         FieldPath::of(self.steps.iter().filter_map(|step| step.strip_prefix("f:")))
     }
 
-    /// The value that the field has in a body; null where it has none.
-    fn value_in(&self, body: &Value) -> Value {
-        let value = self.steps.iter().try_fold(body, |value, step| Step::parse(step)?.find(value));
-        value.cloned().unwrap_or_default()
-    }
-
     /// True for a field that our own manager holds: it was changed under our name.
     #[must_use]
     pub fn is_under_our_name(&self) -> bool {
         self.holder.as_deref() == Some(FIELD_MANAGER)
     }
 
-    /// True for the same field, whoever holds it.
+    /// The same for one field, whoever holds it.
     #[must_use]
-    pub fn is_at(&self, other: &Self) -> bool {
-        self.steps == other.steps
+    pub fn place(&self) -> &[Box<str>] {
+        &self.steps
     }
 
     /// Takes the field out of a body.
@@ -115,8 +110,8 @@ pub fn altered(kind: &GroupVersionKind, live: &Value, desired: &Value) -> Option
     let of_ours = Some(OfOurs { is_told: ownership.is_told });
     let mut search = Search { of_ours, ..Search::default() };
     search.differing(&filled, &Place::of(live, &ownership));
-    let values = search.found.iter().map(|field| Value::from(vec![json!(field.steps), field.value_in(live)]));
-    let values: Value = values.collect();
+    let values = search.found.iter().zip(search.values);
+    let values: Value = values.map(|(field, value)| Value::from(vec![json!(field.steps), value])).collect();
     (!search.found.is_empty()).then_some((search.found, values))
 }
 
@@ -139,10 +134,15 @@ impl<'a> Place<'a> {
         Self { live: Some(live), ours: Some(&ownership.ours).filter(|ours| !ours.is_empty()), others }
     }
 
-    pub(super) fn below(&self, name: &str) -> Self {
+    /// Finds what is below.
+    pub(super) fn finder(&self) -> Option<Finder<'a>> {
+        self.live.map(Finder::new)
+    }
+
+    pub(super) fn below(&self, name: &str, finder: &mut Option<Finder<'a>>) -> Self {
         let child = |set: &'a FieldSet| set.children.get(name);
         Self {
-            live: self.live.and_then(|live| Step::parse(name)?.find(live)),
+            live: finder.as_mut().and_then(|finder| finder.find(&Step::parse(name)?)),
             ours: self.ours.and_then(child),
             others: self.others.iter().filter_map(|(manager, set)| Some((*manager, child(set)?))).collect(),
         }
@@ -159,31 +159,11 @@ impl<'a> Place<'a> {
 
     /// The names under which the items of a list are known here; none for a list that is one value.
     pub(super) fn names_of(&self, items: &[Value]) -> Option<Vec<String>> {
-        let names = || self.sets().flat_map(|set| set.children.keys());
-        let name = |item: &Value| {
-            let known = names().find(|name| match Step::parse(name) {
-                Some(Step::Key(key)) => has_key(item, &key),
-                Some(Step::Item(value)) => value == *item,
-                _ => false,
-            });
-            known.cloned().or_else(|| names().find_map(|name| named_like(name, item)))
-        };
-        if items.is_empty() { None } else { items.iter().map(name).collect() }
-    }
-}
-
-/// The name of an item that nobody holds, made like that of another item of its list.
-fn named_like(name: &str, item: &Value) -> Option<String> {
-    match Step::parse(name)? {
-        Step::Key(key) => {
-            let own: Map<String, Value> = key
-                .into_iter()
-                .filter_map(|(name, _)| item.get(&name).map(|own| (name.clone(), own.clone())))
-                .collect();
-            Some(format!("k:{}", Value::Object(own)))
+        if items.is_empty() {
+            return None;
         }
-        Step::Item(_) => Some(format!("v:{item}")),
-        Step::Field(_) | Step::Index(_) => None,
+        let mut names = Names::of(self.sets().flat_map(|set| set.children.keys()));
+        items.iter().map(|item| names.name(item)).collect()
     }
 }
 
@@ -204,6 +184,8 @@ fn says_nothing(value: &Value) -> bool {
 struct Search {
     steps: Vec<Box<str>>,
     found: Vec<HeldField>,
+    /// The values that are there in the fields that are found.
+    values: Vec<Value>,
     /// Only what our manager holds, and what is there, is found.
     of_ours: Option<OfOurs>,
 }
@@ -271,10 +253,12 @@ impl Search {
         place: &Place<'_>,
         visit: fn(&mut Self, &Value, &Place<'_>),
     ) {
+        let mut finder = place.finder();
         for (name, member) in members {
             let step = format!("f:{name}");
             if self.is_held_by_somebody(&step) {
-                self.enter(step, member, place, visit);
+                let below = place.below(&step, &mut finder);
+                self.enter(step, member, &below, visit);
             }
         }
     }
@@ -286,8 +270,10 @@ impl Search {
         place: &Place<'_>,
         visit: fn(&mut Self, &Value, &Place<'_>),
     ) {
+        let mut finder = place.finder();
         for (name, item) in names.into_iter().zip(items) {
-            self.enter(name, item, place, visit);
+            let below = place.below(&name, &mut finder);
+            self.enter(name, item, &below, visit);
         }
     }
 
@@ -295,12 +281,11 @@ impl Search {
         &mut self,
         step: String,
         desired: &Value,
-        place: &Place<'_>,
+        below: &Place<'_>,
         visit: fn(&mut Self, &Value, &Place<'_>),
     ) {
-        let below = place.below(&step);
         self.steps.push(step.into());
-        visit(self, desired, &below);
+        visit(self, desired, below);
         self.steps.pop();
     }
 
@@ -325,6 +310,7 @@ impl Search {
         let holder = if self.of_ours.is_some() { Some(FIELD_MANAGER) } else { other() };
         let holder = holder.map(Into::into);
         self.found.push(HeldField { steps: self.steps.as_slice().into(), holder });
+        self.values.push(place.live.cloned().unwrap_or_default());
     }
 }
 

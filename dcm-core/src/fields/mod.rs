@@ -7,6 +7,7 @@
 
 mod changes;
 mod compare;
+mod items;
 mod owned;
 mod ownership;
 mod path;
@@ -17,6 +18,7 @@ use serde_json::{Map, Value};
 
 pub use changes::{FieldChange, Values, changes};
 pub use compare::{HeldField, altered, differing, lost};
+pub use items::Finder;
 pub use owned::owned;
 pub use ownership::{Ownership, UNRECORDED, entries, is_ours};
 pub use path::{FieldPath, InvalidFieldPath};
@@ -104,9 +106,14 @@ pub fn has_key(item: &Value, key: &Map<String, Value>) -> bool {
 pub fn is_key_value(name: &str, one: Option<&Value>, other: Option<&Value>) -> bool {
     match (one, other) {
         (Some(one), Some(other)) => one == other,
-        (Some(value), None) | (None, Some(value)) => name != "protocol" || value == "TCP",
+        (Some(value), None) | (None, Some(value)) => default_of(name).is_none_or(|default| value == default),
         (None, None) => true,
     }
+}
+
+/// The API's default of a key field, where it is known.
+fn default_of(name: &str) -> Option<&'static str> {
+    (name == "protocol").then_some("TCP")
 }
 
 /// A set of fields.
@@ -162,8 +169,10 @@ impl FieldSet {
     /// What of this set the value has too.
     pub fn within(&self, value: &Value) -> Self {
         let mut kept = Self { member: self.member, children: BTreeMap::new() };
+        let mut finder = Finder::new(value);
         for (name, child) in &self.children {
-            let below = Step::parse(name).and_then(|step| step.find(value).map(|value| child.within(value)));
+            let below =
+                Step::parse(name).and_then(|step| finder.find(&step).map(|value| child.within(value)));
             if let Some(below) = below.filter(|below| !below.is_empty()) {
                 kept.children.insert(name.clone(), below);
             }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::compare::Place;
-use super::{FieldSet, Ownership, Step};
+use super::{FieldSet, Finder, Ownership, Step};
 
 /// The values of the fields that `desired` says, and of those that our manager holds, as the object has them. Nothing
 /// of a status is among them, and nothing that others say beside ours.
@@ -31,8 +31,9 @@ fn said(desired: &Value, place: &Place<'_>) -> FieldSet {
         }
         _ => Vec::new(),
     };
+    let mut finder = place.finder();
     let children = named.into_iter().map(|(name, member)| {
-        let below = said(member, &place.below(&name));
+        let below = said(member, &place.below(&name, &mut finder));
         (name, below)
     });
     FieldSet { member: true, children: children.collect() }
@@ -44,8 +45,9 @@ fn pick(fields: &FieldSet, value: &Value) -> Value {
         return value.clone();
     }
     let mut picked = Map::new();
+    let mut finder = Finder::new(value);
     for (name, below) in &fields.children {
-        if let Some(found) = Step::parse(name).and_then(|step| step.find(value)) {
+        if let Some(found) = Step::parse(name).and_then(|step| finder.find(&step)) {
             picked.insert(name.clone(), pick(below, found));
         }
     }

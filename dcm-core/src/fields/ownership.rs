@@ -9,6 +9,13 @@ use crate::port::cluster::FIELD_MANAGER;
 /// without entries, and stands for nobody that could be asked.
 pub const UNRECORDED: &str = "before-first-apply";
 
+/// How many other managers are told apart. The API server keeps 10 entries of clients that update; entries of clients that apply are not
+/// limited, and each would make each comparison longer.
+const OTHERS_MAX: usize = 32;
+
+/// What the managers beyond that are called.
+const OTHERS: &str = "other managers";
+
 /// Who wrote which fields of an object.
 #[derive(Debug, Default)]
 pub struct Ownership {
@@ -16,7 +23,7 @@ pub struct Ownership {
     pub updated: FieldSet,
     /// What we wrote by create, replace or apply.
     pub ours: FieldSet,
-    /// What each other manager wrote.
+    /// What each other manager wrote; of managers beyond a limit, what they wrote together.
     pub others: Vec<(String, FieldSet)>,
     /// What is held under the name of whoever wrote before anybody was recorded.
     pub unrecorded_fields: Option<FieldSet>,
@@ -43,10 +50,19 @@ impl Ownership {
             } else if manager == UNRECORDED {
                 ownership.unrecorded_fields.get_or_insert_default().add(&fields);
             } else {
-                ownership.others.push((manager.to_owned(), fields));
+                ownership.add_other(manager, &fields);
             }
         }
         ownership
+    }
+
+    fn add_other(&mut self, manager: &str, fields: &FieldSet) {
+        if let Some((_, together)) = self.others.get_mut(OTHERS_MAX - 1) {
+            together.add(fields);
+            return;
+        }
+        let name = if self.others.len() == OTHERS_MAX - 1 { OTHERS } else { manager };
+        self.others.push((name.to_owned(), fields.clone()));
     }
 
     /// Whether the object may have fields that no entry records the writer of.

@@ -1,6 +1,6 @@
 //! What a planner knows of a cluster.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -123,10 +123,9 @@ impl Sighting {
         let stored = record.and_then(|record| record.stored.as_deref());
         let altered = self.remarks.as_ref().and_then(|remarks| remarks.altered.as_ref());
         if let Some(altered) = altered.filter(|altered| Some(&altered.values) != stored) {
-            let told = drifted.len();
-            let is_new = |field: &&HeldField| !drifted[..told].iter().any(|one| one.is_at(field));
-            let new: Vec<_> = altered.fields.iter().filter(is_new).cloned().collect();
-            drifted.extend(new);
+            let told: BTreeSet<_> = self.fields().iter().map(HeldField::place).collect();
+            let is_new = |field: &&HeldField| !told.contains(field.place());
+            drifted.extend(altered.fields.iter().filter(is_new).cloned());
         }
         drifted
     }
