@@ -20,9 +20,11 @@ use dcm_kube::kubeconfig::Allowed;
 use dcm_kube::{KubeClusters, Kubeconfigs};
 use dcm_store::MemoryStore;
 use dcm_sync::engine::{Engine, Options};
-use futures::future::try_join_all;
+use futures::future::{try_join, try_join_all};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
+
+use super::heavy::{Extent, Heavy, Tenant};
 
 /// What one process is to do.
 #[derive(Debug, Serialize, Deserialize)]
@@ -39,6 +41,8 @@ pub(crate) struct Order {
     pub(crate) rest: Duration,
     /// Whether the forging cluster is read as fast as it answers.
     pub(crate) is_unlimited: bool,
+    /// What another tenant has of large objects, which change meanwhile; none: nothing.
+    pub(crate) heavy: Option<(Heavy, Extent)>,
 }
 
 /// What was measured.
@@ -48,6 +52,8 @@ pub(crate) struct Measured {
     pub(crate) took: Duration,
     /// The most memory of the process.
     pub(crate) peak_bytes: u64,
+    /// The longest step of the engine's loop.
+    pub(crate) longest_step: Duration,
 }
 
 struct Known(BTreeMap<ClusterId, Secret>);
@@ -65,6 +71,9 @@ pub(crate) async fn child(order: &str) -> Result<Infallible> {
     child::answer(&measure(&order).await?)
 }
 
+/// How often the tenant changes a large object while the others' clouds are made.
+const TOUCHES: usize = 3;
+
 /// What leads to the forging cluster.
 fn forging() -> Result<ClusterId> {
     Ok("forged/one".parse()?)
@@ -77,16 +86,27 @@ async fn measure(order: &Order) -> Result<Measured> {
         engine.contexts().apply(&context).await?;
         until_asked(&engine).await?;
     }
+    let tenant = Tenant::new(&engine, &order.name, &order.kubeconfigs, order.heavy).await?;
     let clouds = (0..order.clouds).map(|number| {
         let cloud = Cloud::new(&format!("{}-{number}", order.name))?;
         cloud.app_context(order.kubeconfigs.keys().cloned())
     });
     let clouds = clouds.collect::<Result<Vec<_>>>()?;
     let begun = Instant::now();
-    try_join_all(clouds.iter().map(|context| instantiate(&engine, context))).await?;
-    let took = begun.elapsed();
+    let touched = async {
+        for count in 0..TOUCHES {
+            tenant.touch(count).await?;
+        }
+        anyhow::Ok(begun.elapsed())
+    };
+    let made = async {
+        try_join_all(clouds.iter().map(|context| instantiate(&engine, context))).await?;
+        anyhow::Ok(begun.elapsed())
+    };
+    let (_, took) = try_join(touched, made).await?;
     tokio::time::sleep(order.rest).await;
-    Ok(Measured { took, peak_bytes: usage::peak_resident_bytes()? })
+    let longest_step = engine.metrics().await.unwrap_or_default().longest_step;
+    Ok(Measured { took, peak_bytes: usage::peak_resident_bytes()?, longest_step })
 }
 
 fn start(order: &Order) -> Result<Engine> {
@@ -127,7 +147,7 @@ async fn until_asked(engine: &Engine) -> Result<()> {
     anyhow::bail!("the forging cluster is not asked")
 }
 
-async fn instantiate(engine: &Engine, context: &AppContext) -> Result<()> {
+pub(crate) async fn instantiate(engine: &Engine, context: &AppContext) -> Result<()> {
     let synchronizer = engine.contexts();
     synchronizer.apply(context).await?;
     let status = synchronizer.wait_until_done(&context.id).await?;

@@ -1,16 +1,18 @@
-//! What an API server costs that makes up what it answers: memory of the engine's process, and time of the other clusters.
+//! What an API server that makes up what it answers, or a tenant with the largest objects, costs others: memory of the engine's process, and time of the other clusters.
 //!
 //! ```text
-//! cargo bench -p dcm-benches --bench forged [-- wall|memory]
+//! cargo bench -p dcm-benches --bench forged [-- wall|memory|heavy]
 //! ```
 //!
 //! The engine is in a process of its own, over real API servers and, in every second run, over one that forges
 //! ([`forger::Form`]). `wall` compares how long the other clusters take with and without it, as a ratio within one run.
+//! `heavy` does the same with another tenant's objects that are as large as API servers take them ([`heavy::Heavy`]), and change meanwhile.
 //! `memory` lets it answer as fast as it can: the limits of the rate are lifted. The test `smallest` has this file as a module.
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
 
 mod engine;
 mod forger;
+mod heavy;
 mod runs;
 
 use anyhow::Result;
@@ -19,6 +21,7 @@ use dcm_benches::report::{Bound, Report};
 use dcm_benches::size::Size;
 
 use forger::Form;
+use heavy::Heavy;
 use runs::Runs;
 
 /// The name of this bench.
@@ -77,5 +80,34 @@ pub(crate) async fn measure(parts: &[String], size: Size) -> Result<Report> {
             );
         }
     }
+    for heavy in Heavy::ALL {
+        if wanted(parts, "heavy") {
+            weigh(&mut report, &mut runs, heavy).await?;
+        }
+    }
     Ok(report)
+}
+
+async fn weigh(report: &mut Report, runs: &mut Runs, heavy: Heavy) -> Result<()> {
+    let (key, what) = (heavy.key(), heavy.what());
+    let weighed = runs.heavy(heavy).await?;
+    report.add(
+        format!("heavy_ms_{key}"),
+        format!("{what}: other clouds without them, ms"),
+        weighed.without * 1e3,
+        None,
+    );
+    report.add(
+        format!("heavy_ratio_{key}"),
+        format!("{what}: other clouds while they change / without them"),
+        weighed.with / weighed.without,
+        Bound::AtMost(1.2),
+    );
+    report.add(
+        format!("heavy_step_ms_{key}"),
+        format!("{what}: longest step of the engine's loop, ms"),
+        weighed.longest_step * 1e3,
+        Bound::AtMost(10.0),
+    );
+    Ok(())
 }

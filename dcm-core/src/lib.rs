@@ -65,3 +65,4 @@ pub mod shape;
 pub mod status;
 pub mod subject;
 pub mod tally;
+pub mod weight;

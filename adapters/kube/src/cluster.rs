@@ -12,9 +12,11 @@ use dcm_core::port::cluster::{
 use dcm_core::port::proof::ClusterProofKey;
 use dcm_core::port::trial::{ClientCredential, Trial};
 use dcm_core::secret::Secret;
+use dcm_core::weight;
 use kube::config::AuthInfo;
 use serde_json::{Value, json};
 
+use crate::apart::APART_VALUES;
 use crate::budget::Budget;
 use crate::discovery::Discovery;
 use crate::failure::Failure;
@@ -27,7 +29,7 @@ use crate::resource::Resource;
 use crate::transport::{APPLY_PATCH, JSON, MERGE_PATCH, Request, Transport};
 use crate::update::{Way, apply_body, choose};
 use crate::{
-    connection, contents, issue, kubeconfig, namespaced, object, release, review, server, trial, watch,
+    apart, connection, contents, issue, kubeconfig, namespaced, object, release, review, server, trial, watch,
 };
 
 /// A client of a real cluster, on the tokio runtime that it was made on. Its watches go on without it.
@@ -88,7 +90,7 @@ impl KubeCluster {
     /// The same as it comes: what was never stored has no state.
     async fn body(&self, call: &Call, kind: &GroupVersionKind, request: Request) -> Result<Value, Error> {
         match self.transport.send(call, request).await {
-            Ok(answer) => answer.read(),
+            Ok(answer) => answer.read().await,
             Err(failure) => Err(self.failed(kind, failure).await),
         }
     }
@@ -109,7 +111,7 @@ impl KubeCluster {
         // Also checks the name, which is not in the path here.
         resource.object(key)?;
         let uri = format!("{}?{}", resource.parent_of(key)?, write_options(run));
-        Ok(Request::post(uri, object.body()))
+        Ok(Request::post(uri, body_of(object).await))
     }
 
     /// What brings an object to its desired state.
@@ -124,15 +126,20 @@ impl KubeCluster {
         let kind = object.manifest.kind();
         let path = self.resource(call, kind).await?.object(object.manifest.key())?;
         let live = self.observed(call, kind, &path, observed).await?;
-        let manifest = object.body();
         let uri = format!("{path}?{}", write_options(run));
-        Ok(match choose(&live.body, &manifest, force)? {
-            Way::Replace(body) => Request::put(uri, body),
-            Way::Apply { force } => {
-                let body = apply_body(manifest, &observed.uid, &observed.resource_version);
-                Request::patch(format!("{uri}&force={force}"), APPLY_PATCH, body)
-            }
-        })
+        let is_short = weight::is_at_most(APART_VALUES, [&*live.body, object.manifest.body()]);
+        let (object, observed) = (object.clone(), observed.clone());
+        let decide = move || {
+            let manifest = object.body();
+            Ok(match choose(&live.body, &manifest, force)? {
+                Way::Replace(body) => Request::put(uri, body),
+                Way::Apply { force } => {
+                    let body = apply_body(manifest, &observed.uid, &observed.resource_version);
+                    Request::patch(format!("{uri}&force={force}"), APPLY_PATCH, body)
+                }
+            })
+        };
+        apart::working(is_short, decide).await
     }
 
     /// The object, if it is in the state that was observed.
@@ -194,10 +201,7 @@ impl Cluster for KubeCluster {
             pages = pages.after(page)?;
         }
         match pages.page(&self.transport, call).await {
-            Ok(page) => {
-                let objects = page.items().map(|body| object::read(kind, body?));
-                Ok(Page { objects: objects.collect::<Result<_, _>>()?, next: pages.token() })
-            }
+            Ok(page) => Ok(Page { objects: page.objects(kind).await?, next: pages.token() }),
             Err(failure) => Err(self.failed(kind, failure).await),
         }
     }
@@ -286,7 +290,7 @@ impl Cluster for KubeCluster {
             "preconditions": {"uid": observed.uid, "resourceVersion": observed.resource_version},
         });
         match self.transport.send(call, Request::delete(path, options)).await {
-            Ok(answer) => Ok(deletion(&answer.read()?)),
+            Ok(answer) => Ok(deletion(&answer.read().await?)),
             Err(failure) => Err(self.failed(kind, failure).await),
         }
     }
@@ -328,6 +332,12 @@ impl Cluster for KubeCluster {
     async fn review(&self, call: &Call, accesses: &[Access]) -> Result<Vec<bool>, Error> {
         review::review(&self.transport, call, accesses).await
     }
+}
+
+/// The body that an object is made with.
+async fn body_of(object: &Stamped) -> Value {
+    let (object, is_short) = (object.clone(), weight::is_at_most(APART_VALUES, [object.manifest.body()]));
+    apart::working(is_short, move || object.body()).await
 }
 
 /// Whether a write is made, or only answered.

@@ -91,7 +91,7 @@ impl Discovery {
 async fn fetch(transport: &Transport, call: &Call, kind: &GroupVersionKind) -> Result<Served, Error> {
     let request = Request::get(group_version_path(&kind.group, &kind.version));
     let answer = transport.send(call, request).await.map_err(|failure| failure.about(kind))?;
-    Ok(Arc::new(served(kind, answer.read()?)))
+    Ok(Arc::new(served(kind, answer.read().await?)))
 }
 
 /// The other versions in which a kind's group is served, the preferred one first.
@@ -106,7 +106,7 @@ async fn versions(transport: &Transport, call: &Call, kind: &GroupVersionKind) -
             };
         }
     };
-    let group: APIGroup = answer.read()?;
+    let group: APIGroup = answer.read().await?;
     let versions = group.versions.into_iter().map(|served| served.version);
     Ok(versions.filter(|version| **version != *kind.version).collect())
 }

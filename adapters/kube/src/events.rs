@@ -7,6 +7,7 @@ use kube::client::Body;
 use kube::core::WatchEvent;
 use serde_json::Value;
 
+use crate::apart;
 use crate::budget::{Budget, Held, SMALL_BYTES_MAX};
 use crate::failure::{Failure, Large, Limit, unreadable};
 use crate::slices::slice;
@@ -23,7 +24,9 @@ pub(crate) fn read(body: Body, budget: Arc<Budget>, sizes: Sizes) -> Events {
         let Some(line) = lines.next().await? else {
             return Ok(None);
         };
-        let event = serde_json::from_slice(&line).map_err(|error| unreadable(&error))?;
+        let bytes = line.len();
+        let read = move || serde_json::from_slice(&line).map_err(|error| unreadable(&error));
+        let event = apart::reading(bytes, read).await?;
         Ok(Some((event, lines)))
     })
     .boxed()
@@ -44,7 +47,9 @@ impl Lines {
     async fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         loop {
             if let Some(line) = self.take() {
-                self.check_values(&line)?;
+                let values_max = self.sizes.values_max;
+                let (is_within, line) = counted(line, values_max).await;
+                self.check(is_within, Limit::Values(values_max))?;
                 return Ok(Some(line));
             }
             self.check(
@@ -58,12 +63,6 @@ impl Lines {
             self.budget.pay(data.len()).await;
             self.received.extend_from_slice(&data);
         }
-    }
-
-    fn check_values(&self, line: &[u8]) -> Result<(), Failure> {
-        let values_max = self.sizes.values_max;
-        let is_small = line.len() <= values_max || slice(line, values_max).values <= values_max;
-        self.check(is_small, Limit::Values(values_max))
     }
 
     fn check(&self, is_within: bool, limit: Limit) -> Result<(), Failure> {
@@ -84,6 +83,14 @@ impl Lines {
         }
         Some(std::mem::replace(&mut self.received, rest))
     }
+}
+
+/// A line, and whether it has no more values than it may have.
+async fn counted(line: Vec<u8>, values_max: usize) -> (bool, Vec<u8>) {
+    if line.len() <= values_max {
+        return (true, line);
+    }
+    apart::reading(line.len(), move || (slice(&line, values_max).values <= values_max, line)).await
 }
 
 #[cfg(test)]

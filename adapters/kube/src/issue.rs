@@ -55,7 +55,7 @@ pub(crate) async fn token(
     if let Some(seconds) = request.lifetime_seconds {
         body["spec"]["expirationSeconds"] = seconds.into();
     }
-    let answer: TokenAnswer = transport.send(call, Request::post(uri, body)).await?.read()?;
+    let answer: TokenAnswer = transport.send(call, Request::post(uri, body)).await?.read().await?;
     Ok(IssuedToken { token: Secret::new(answer.status.token), expires: answer.status.expiration_timestamp })
 }
 

@@ -13,6 +13,7 @@
 //! clusters. But clusters that begin large answers, and don't end them, hold room of the [`Memory`] that all share: where some
 //! of them hold all of it, large answers of other clusters wait.
 
+mod apart;
 mod budget;
 mod cluster;
 mod clusters;

@@ -4,12 +4,16 @@
 //! object that is too large, and a list that goes on for ever, are errors that name the kind.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use dcm_core::port::cluster::{Call, Error, PageToken};
+use dcm_core::manifest::GroupVersionKind;
+use dcm_core::port::cluster::{Call, Error, Object, PageToken};
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
+use crate::apart;
 use crate::failure::{Failure, unreadable};
+use crate::object;
 use crate::resource::escape;
 use crate::slices::slice;
 use crate::transport::{Answer, Request, Transport};
@@ -78,7 +82,7 @@ impl Pages {
     /// The next page.
     pub(crate) async fn page(&mut self, transport: &Transport, call: &Call) -> Result<Page, Failure> {
         let answer = self.ask(transport, call).await?;
-        let page = Page::of(answer)?;
+        let page = Page::of(answer).await?;
         self.is_begun = true;
         self.pages += 1;
         self.objects += page.items.len();
@@ -130,35 +134,48 @@ impl Pages {
 /// A page as it came.
 pub(crate) struct Page {
     answer: Answer,
-    items: Vec<Range<usize>>,
+    items: Arc<[Range<usize>]>,
     /// The resource version that the list is of.
     pub(crate) version: String,
     after: String,
 }
 
 impl Page {
-    fn of(answer: Answer) -> Result<Self, Error> {
-        let text = answer.text();
-        let slices = slice(text, usize::MAX);
-        // Everything else, as the items are read one by one.
-        let rest = match slices.inner {
-            Some(inner) => [&text[..inner.start], &text[inner.end..]].concat(),
-            None => text.to_vec(),
-        };
-        let List { metadata, items: _ } =
-            serde_json::from_slice(&rest).map_err(|error| unreadable(&error))?;
+    async fn of(answer: Answer) -> Result<Self, Error> {
+        let text = answer.text().clone();
+        let (metadata, items) = apart::reading(text.len(), move || head(&text)).await?;
         let ListMetadata { resource_version: version, page_after: after } = metadata;
-        Ok(Self { items: slices.items, version, after, answer })
+        Ok(Self { items: items.into(), version, after, answer })
     }
 
-    /// The items, each read when it is asked for.
-    pub(crate) fn items<T: DeserializeOwned>(&self) -> impl Iterator<Item = Result<T, Error>> {
-        let text = self.answer.text();
-        let read = |item: &Range<usize>| {
-            serde_json::from_slice(&text[item.clone()]).map_err(|error| unreadable(&error))
+    /// What is taken of each item, which is read for it.
+    pub(crate) async fn items<T: DeserializeOwned, U: Send + 'static>(
+        &self,
+        take: impl Fn(T) -> Result<U, Error> + Send + 'static,
+    ) -> Result<Vec<U>, Error> {
+        let (text, items) = (self.answer.text().clone(), self.items.clone());
+        let read = move |item: &Range<usize>| {
+            take(serde_json::from_slice(&text[item.clone()]).map_err(|error| unreadable(&error))?)
         };
-        self.items.iter().map(read)
+        apart::reading(self.answer.text().len(), move || items.iter().map(read).collect()).await
     }
+
+    /// The items as objects of a kind.
+    pub(crate) async fn objects(&self, kind: &GroupVersionKind) -> Result<Vec<Object>, Error> {
+        let kind = kind.clone();
+        self.items(move |body| object::read(&kind, body)).await
+    }
+}
+
+/// What a list says beside its items, which are read one by one, and where these are.
+fn head(text: &[u8]) -> Result<(ListMetadata, Vec<Range<usize>>), Error> {
+    let slices = slice(text, usize::MAX);
+    let rest = match slices.inner {
+        Some(inner) => [&text[..inner.start], &text[inner.end..]].concat(),
+        None => text.to_vec(),
+    };
+    let List { metadata, items: _ } = serde_json::from_slice(&rest).map_err(|error| unreadable(&error))?;
+    Ok((metadata, slices.items))
 }
 
 #[derive(Deserialize)]

@@ -135,7 +135,7 @@ fn without_effect(namespace: &str) -> String {
 pub(crate) async fn leave(transport: &Transport, call: &Call, namespace: &str) -> Result<(), Error> {
     let path = path(namespace);
     let live: Value = match transport.send(call, Request::get(path.clone())).await.map_err(Error::from) {
-        Ok(answer) => answer.read()?,
+        Ok(answer) => answer.read().await?,
         // An administrator of namespaces that sees no bindings has made none.
         Err(Error::NotFound | Error::Forbidden { .. }) => return Ok(()),
         Err(error) => return Err(error),
@@ -158,7 +158,7 @@ pub(crate) async fn leave(transport: &Transport, call: &Call, namespace: &str) -
 /// True where the binding of that name is the one that the engine writes.
 pub(crate) async fn is_own(transport: &Transport, call: &Call, namespace: &str) -> Result<bool, Error> {
     match transport.send(call, Request::get(path(namespace))).await.map_err(Error::from) {
-        Ok(answer) => Ok(binds_role(&answer.read()?)),
+        Ok(answer) => Ok(binds_role(&answer.read().await?)),
         Err(Error::NotFound | Error::Forbidden { .. }) => Ok(false),
         Err(error) => Err(error),
     }
@@ -178,7 +178,7 @@ async fn bind(transport: &Transport, call: &Call, namespace: &str) -> Result<(),
         Err(error) => return Err(error),
     }
     let path = path(namespace);
-    let mut live: Value = transport.send(call, Request::get(path.clone())).await?.read()?;
+    let mut live: Value = transport.send(call, Request::get(path.clone())).await?.read().await?;
     if !binds_role(&live) {
         let message = format!(
             "RoleBinding {namespace}/{NAMESPACE_BINDING} binds another role than {NAMESPACE_ROLE}, so it is not the engine's; delete it"

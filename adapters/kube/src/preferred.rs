@@ -79,10 +79,10 @@ struct Form {
 
 async fn roots(transport: &Transport, call: &Call, path: &str) -> Result<Root, Error> {
     let answer = transport.send(call, Request::get(path.to_owned()).accepting(AGGREGATED)).await?;
-    Ok(match answer.read::<Form>()?.kind.as_str() {
-        "APIGroupDiscoveryList" => Root::Aggregated(answer.read()?),
-        "APIVersions" => Root::Plain(core_versions(answer.read()?)),
-        _ => Root::Plain(group_versions(answer.read()?)),
+    Ok(match answer.read::<Form>().await?.kind.as_str() {
+        "APIGroupDiscoveryList" => Root::Aggregated(answer.read().await?),
+        "APIVersions" => Root::Plain(core_versions(answer.read().await?)),
+        _ => Root::Plain(group_versions(answer.read().await?)),
     })
 }
 
@@ -113,7 +113,7 @@ async fn one_by_one(
     let lists = versions.into_iter().map(|(group, version)| async move {
         let asked = async {
             let answer = transport.send(call, Request::get(group_version_path(&group, &version))).await?;
-            answer.read::<APIResourceList>()
+            answer.read::<APIResourceList>().await
         };
         let found = asked.await.map(|list| from_plain(&group, &version, list.resources));
         (group, found)

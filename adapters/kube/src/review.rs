@@ -32,7 +32,7 @@ pub(crate) async fn review(
     let requests: Vec<Request> =
         accesses.iter().map(|access| Request::post(REVIEWS.to_owned(), question(access))).collect();
     let answers = requests.into_iter().map(|request| async move {
-        let answered: Answered = transport.send(call, request).await?.read()?;
+        let answered: Answered = transport.send(call, request).await?.read().await?;
         Ok(answered.status.allowed)
     });
     stream::iter(answers).buffered(REVIEWS_AT_ONCE).try_collect().await

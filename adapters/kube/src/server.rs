@@ -40,7 +40,7 @@ pub(crate) async fn uid(transport: &Transport, call: &Call) -> Result<ClusterUid
     let namespaces =
         Resource { group: "".into(), version: "v1".into(), plural: "namespaces".into(), namespaced: false };
     let uri = format!("{}/{SYSTEM_NAMESPACE}", namespaces.collection(None));
-    let named: Named = transport.send(call, Request::get(uri)).await?.read()?;
+    let named: Named = transport.send(call, Request::get(uri)).await?.read().await?;
     uid_of(named.metadata.uid)
 }
 
@@ -59,7 +59,7 @@ fn uid_of(text: Arc<str>) -> Result<ClusterUid, Error> {
 /// Its version, and its time.
 pub(crate) async fn info(transport: &Transport, call: &Call) -> Result<ServerInfo, Error> {
     let answer = transport.send(call, Request::get("/version".to_owned())).await?;
-    let version: Version = answer.read()?;
+    let version: Version = answer.read().await?;
     Ok(ServerInfo { version: version_text(version.git_version), time: answer.date().and_then(http_date) })
 }
 

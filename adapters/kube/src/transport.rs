@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dcm_core::port::cluster::{Call, Error};
+use dcm_core::weight;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, DATE, RETRY_AFTER, USER_AGENT};
 use http::{HeaderMap, Method};
 use http_body_util::BodyExt as _;
@@ -13,6 +14,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tokio::time::Instant;
 
+use crate::apart::{self, APART_VALUES};
 use crate::budget::{Budget, Held, SMALL_BYTES_MAX};
 use crate::events::{self, Events};
 use crate::failure::{Failure, Large, Limit, Refused, error_of_client, unreadable};
@@ -73,7 +75,7 @@ impl Request {
         Self { accept, ..self }
     }
 
-    fn for_call(self, call: &Call) -> Result<http::Request<Vec<u8>>, Error> {
+    async fn for_call(self, call: &Call) -> Result<http::Request<Vec<u8>>, Error> {
         let mut request = http::Request::builder()
             .method(self.method)
             .uri(self.uri)
@@ -82,7 +84,9 @@ impl Request {
         let mut bytes = Vec::new();
         if let Some((form, body)) = self.content {
             request = request.header(CONTENT_TYPE, form);
-            bytes = serde_json::to_vec(&body).map_err(|error| invalid(&error))?;
+            let is_short = weight::is_at_most(APART_VALUES, [&body]);
+            let written = apart::working(is_short, move || serde_json::to_vec(&body)).await;
+            bytes = written.map_err(|error| invalid(&error))?;
         }
         request.body(bytes).map_err(|error| invalid(&error))
     }
@@ -96,7 +100,7 @@ fn invalid(error: &dyn std::fmt::Display) -> Error {
 /// An answer of success.
 pub(crate) struct Answer {
     headers: HeaderMap,
-    body: Vec<u8>,
+    body: Arc<Vec<u8>>,
     /// Its place, where it is large.
     _held: Option<Held>,
 }
@@ -108,13 +112,15 @@ impl Answer {
     }
 
     /// The body as it came.
-    pub(crate) fn text(&self) -> &[u8] {
+    pub(crate) fn text(&self) -> &Arc<Vec<u8>> {
         &self.body
     }
 
     /// The body.
-    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        serde_json::from_slice(&self.body).map_err(|error| unreadable(&error))
+    pub(crate) async fn read<T: DeserializeOwned + Send + 'static>(&self) -> Result<T, Error> {
+        let body = self.body.clone();
+        let read = move || serde_json::from_slice(&body).map_err(|error| unreadable(&error));
+        apart::reading(self.body.len(), read).await
     }
 }
 
@@ -169,16 +175,16 @@ impl Transport {
     /// Sends a request and takes its answer, within the time limit. Waiting for the budget does not count.
     pub(crate) async fn send(&self, call: &Call, request: Request) -> Result<Answer, Failure> {
         let bytes_max = request.answer_bytes_max.unwrap_or(self.sizes.object_bytes_max);
-        let request = request.for_call(call)?;
+        let request = request.for_call(call).await?;
         let mut deadline = Instant::now() + self.time_limit;
         let (head, body) = self.by(deadline, self.open(request)).await?.into_parts();
         let (body, held) = self.collect(body, bytes_max, &mut deadline).await?;
-        Ok(Answer { headers: head.headers, body, _held: held })
+        Ok(Answer { headers: head.headers, body: Arc::new(body), _held: held })
     }
 
     /// Opens a watch. The time limit is for its beginning only.
     pub(crate) async fn events(&self, call: &Call, request: Request) -> Result<Events, Failure> {
-        let request = request.for_call(call)?;
+        let request = request.for_call(call).await?;
         let answer = self.by(Instant::now() + self.time_limit, self.open(request)).await?;
         Ok(events::read(answer.into_body(), self.budget.clone(), self.sizes))
     }
@@ -202,10 +208,14 @@ impl Transport {
             }
             bytes.extend_from_slice(&data);
         }
-        if bytes.len() > self.sizes.values_max
-            && slice(&bytes, self.sizes.values_max).values > self.sizes.values_max
-        {
-            return Err(self.too_large(&bytes, Limit::Values(self.sizes.values_max)).into());
+        let values_max = self.sizes.values_max;
+        if bytes.len() > values_max {
+            let count = move || (slice(&bytes, values_max).values, bytes);
+            let (values, counted) = apart::reading(bytes_max, count).await;
+            bytes = counted;
+            if values > values_max {
+                return Err(self.too_large(&bytes, Limit::Values(values_max)).into());
+            }
         }
         Ok((bytes, held))
     }

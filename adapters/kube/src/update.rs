@@ -14,7 +14,7 @@
 //! An entry of another API version is read as if it were of this one: versions that are served side by side mostly name
 //! their fields the same.
 
-use dcm_core::fields::{FieldSet, Ownership, Step, entries, has_key, is_key_value, is_ours};
+use dcm_core::fields::{FieldSet, Finder, Names, Ownership, Spot, Step, entries, is_ours, spots, take_out};
 use dcm_core::port::cluster::Error;
 use serde_json::{Value, json};
 
@@ -60,12 +60,13 @@ pub(crate) fn apply_body(mut manifest: Value, uid: &str, resource_version: &str)
 
 /// True when the set has a field that the live object has and the manifest has not.
 fn leaves_behind(set: &FieldSet, live: &Value, manifest: &Value) -> bool {
+    let (mut live, mut manifest) = (Finder::new(live), Finder::new(manifest));
     set.children.iter().any(|(name, below)| {
         let Some(step) = Step::parse(name) else {
             return false;
         };
-        let Some(live) = step.find(live) else { return false };
-        step.find(manifest).is_none_or(|manifest| leaves_behind(below, live, manifest))
+        let Some(live) = live.find(&step) else { return false };
+        manifest.find(&step).is_none_or(|manifest| leaves_behind(below, live, manifest))
     })
 }
 
@@ -81,10 +82,11 @@ fn refuse_conflicts(live: &Value, manifest: &Value, ownership: &Ownership) -> Re
 
 /// Path of the first field in the set that the manifest says otherwise than the live object.
 fn conflict(set: &FieldSet, shape: &FieldSet, live: &Value, manifest: &Value) -> Option<String> {
+    let (mut live, mut manifest) = (Finder::new(live), Finder::new(manifest));
     set.children.iter().find_map(|(name, below)| {
         let step = Step::parse(name)?;
         let shape = shape.children.get(name)?;
-        let (live, manifest) = (step.find(live)?, step.find(manifest)?);
+        let (live, manifest) = (live.find(&step)?, manifest.find(&step)?);
         let path = if shape.children.is_empty() {
             (live != manifest).then(String::new)?
         } else {
@@ -107,21 +109,29 @@ fn replacement(live: &Value, manifest: &Value, ownership: &Ownership) -> Value {
 
 /// Takes out what is in our set and not in the manifest, unless somebody else holds it too.
 pub(crate) fn remove(value: &mut Value, ours: &FieldSet, others: &FieldSet, manifest: Option<&Value>) {
-    for (name, below) in &ours.children {
+    let nobody = FieldSet::default();
+    let (mut wanted, mut gone) = (manifest.map(Finder::new), Vec::new());
+    for (name, spot, below) in spots(value, ours) {
         // A list that is told by places is one value for us: taking out an item would move the others.
         let Some(step) = Step::parse(name).filter(|step| !matches!(step, Step::Index(_))) else {
             continue;
         };
-        let nobody = FieldSet::default();
         let others = others.children.get(name).unwrap_or(&nobody);
-        let wanted = manifest.and_then(|manifest| step.find(manifest));
-        if wanted.is_none() && others.is_empty() && below.member {
-            step.remove(value);
-        } else if let Some(value) = step.find_mut(value) {
-            remove(value, below, others, wanted);
-            restore_key(value, &step);
+        let wanted = wanted.as_mut().and_then(|wanted| wanted.find(&step));
+        match spot {
+            Spot::Item(place) if wanted.is_none() && others.is_empty() && below.member => gone.push(place),
+            Spot::Member(name) if wanted.is_none() && others.is_empty() && below.member => {
+                value.as_object_mut().and_then(|members| members.remove(name));
+            }
+            spot => {
+                if let Some(value) = spot.get_mut(value) {
+                    remove(value, below, others, wanted);
+                    restore_key(value, &step);
+                }
+            }
         }
     }
+    take_out(value, gone);
 }
 
 /// An item that stays keeps what tells it from the others, also when the manifest leaves that to the default.
@@ -153,19 +163,24 @@ fn merge(value: &mut Value, manifest: &Value, shape: Option<&FieldSet>) {
 }
 
 /// The manifest's items in its order, each over its live one, then the live ones that are left.
-fn merge_items(mut live: Vec<Value>, wanted: &[Value], shape: Option<&FieldSet>) -> Vec<Value> {
-    let Some(identity) = Identity::of_items(shape) else {
+fn merge_items(live: Vec<Value>, wanted: &[Value], shape: Option<&FieldSet>) -> Vec<Value> {
+    let (Some(identity), Some(shape)) = (Identity::of_items(shape), shape) else {
         return wanted.to_vec();
     };
+    let live = Value::Array(live);
+    let mut finder = Finder::new(&live);
+    let places: Vec<Option<usize>> = wanted.iter().map(|item| finder.take(&identity.step(item)?)).collect();
+    let Value::Array(live) = live else { return wanted.to_vec() };
+    let mut live: Vec<Option<Value>> = live.into_iter().map(Some).collect();
+    let mut names = Names::of(shape.children.keys());
     let mut merged = Vec::with_capacity(wanted.len() + live.len());
-    for item in wanted {
-        let place = live.iter().position(|live| identity.is_same(live, item));
-        let mut value = place.map_or(Value::Null, |place| live.remove(place));
-        let below = shape.and_then(|shape| shape_of_item(shape, &value));
-        merge(&mut value, item, below);
+    for (item, place) in wanted.iter().zip(places) {
+        let mut value = place.and_then(|place| live[place].take()).unwrap_or_default();
+        let below = names.known(&value).filter(|_| value.is_object());
+        merge(&mut value, item, below.and_then(|name| shape.children.get(name)));
         merged.push(value);
     }
-    merged.append(&mut live);
+    merged.extend(live.into_iter().flatten());
     merged
 }
 
@@ -187,23 +202,17 @@ impl Identity {
         })
     }
 
-    /// True for one item.
-    fn is_same(&self, live: &Value, wanted: &Value) -> bool {
-        match self {
-            Self::Value => live == wanted,
+    /// What leads to the item that is the same as this one; none for what can't be an item.
+    fn step(&self, item: &Value) -> Option<Step<'static>> {
+        Some(match self {
+            Self::Value => Step::Item(item.clone()),
             Self::Fields(names) => {
-                names.iter().all(|name| is_key_value(name, live.get(name), wanted.get(name)))
+                let members = item.as_object()?;
+                let own = names.iter().filter_map(|name| Some((name.clone(), members.get(name)?.clone())));
+                Step::Key(own.collect())
             }
-        }
+        })
     }
-}
-
-/// The part of the set that is about this item of a list with keys.
-fn shape_of_item<'a>(shape: &'a FieldSet, item: &Value) -> Option<&'a FieldSet> {
-    shape.children.iter().find_map(|(name, below)| match Step::parse(name)? {
-        Step::Key(key) => has_key(item, &key).then_some(below),
-        _ => None,
-    })
 }
 
 /// The entries of others as they are, and one of ours that says *apply* for what the manifest has kept. What the

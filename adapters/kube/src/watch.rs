@@ -144,8 +144,7 @@ impl Follower {
             Some(page) => page,
             None => pages.page(&self.transport, &self.call).await?,
         };
-        let read = |body: Result<Value, Error>| object::read(&self.kind, body?);
-        let objects = page.items().map(read).collect::<Result<Vec<_>, _>>()?;
+        let objects = page.objects(&self.kind).await?;
         self.has_told_pages = !pages.is_over();
         if self.has_told_pages {
             return Ok(Some(WatchEvent::Listing(objects)));

@@ -56,13 +56,13 @@ pub(crate) async fn whoami(transport: &Transport, call: &Call) -> Result<String,
 pub(crate) async fn review(transport: &Transport, call: &Call) -> Result<String, Failure> {
     let question = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
     let answer = transport.send(call, Request::post(REVIEWS.to_owned(), question)).await?;
-    Ok(answer.read::<Review>()?.status.user_info.username)
+    Ok(answer.read::<Review>().await?.status.user_info.username)
 }
 
 /// Who would have made a request for a certificate.
 async fn by_rehearsal(transport: &Transport, call: &Call) -> Result<String, Error> {
     let answer = transport.send(call, Request::post(REHEARSAL.to_owned(), rehearsed())).await?;
-    Ok(answer.read::<Rehearsed>()?.spec.username)
+    Ok(answer.read::<Rehearsed>().await?.spec.username)
 }
 
 fn rehearsed() -> Value {

@@ -25,7 +25,7 @@ use dcm_store::{EncryptedStore, Keyring, OpenError as StoreError, StoreUrl};
 use dcm_sync::Contexts;
 use dcm_sync::engine::{Acquire, Engine, Options};
 use dcm_sync::planning::{Planner, Turns as _};
-use dcm_sync::runtime::{OsRandom, TokioClock};
+use dcm_sync::runtime::{OsRandom, TokioClock, TokioThreads};
 
 use crate::audit::{AUDIT_DAYS, Logged};
 use crate::configuration::{Configuration, Keys};
@@ -317,7 +317,8 @@ impl Deployment {
         let options = Options { acquire, ..engine.clone() };
         let keys = Arc::new(StoredKeys::new(store.clone()));
         let builder = Engine::builder(contexts_store.clone(), clusters.clone()).options(options);
-        let (engine, run) = builder.private_keys(keys).build(clock.clone(), &**random);
+        let builder = builder.private_keys(keys).threads(Arc::new(TokioThreads::new()));
+        let (engine, run) = builder.build(clock.clone(), &**random);
         tokio::spawn(run);
         engine
     }

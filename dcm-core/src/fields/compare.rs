@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::items::Names;
+use super::items::{Names, Spot, spots, take_out};
 use super::ownership::UNRECORDED;
 use super::{FieldPath, FieldSet, Finder, Ownership, Step};
 use crate::defaults;
@@ -45,18 +45,6 @@ impl HeldField {
     pub fn place(&self) -> &[Box<str>] {
         &self.steps
     }
-
-    /// Takes the field out of a body.
-    pub fn remove_from(&self, body: &mut Value) {
-        let Some((last, above)) = self.steps.split_last() else { return };
-        let mut parent = Some(body);
-        for step in above {
-            parent = parent.and_then(|value| Step::parse(step)?.find_mut(value));
-        }
-        if let (Some(parent), Some(step)) = (parent, Step::parse(last)) {
-            step.remove(parent);
-        }
-    }
 }
 
 impl fmt::Display for HeldField {
@@ -69,6 +57,38 @@ impl fmt::Display for HeldField {
             None => write!(f, "{} is held by nobody", self.path()),
         }
     }
+}
+
+/// A body without these fields.
+#[must_use]
+pub fn without(mut body: Value, fields: &[HeldField]) -> Value {
+    let mut set = FieldSet::default();
+    for field in fields {
+        let last =
+            field.steps.iter().fold(&mut set, |set, step| set.children.entry(step.to_string()).or_default());
+        last.member = true;
+    }
+    remove(&mut body, &set);
+    body
+}
+
+/// Takes the members of a set out of a value.
+fn remove(value: &mut Value, set: &FieldSet) {
+    let mut gone = Vec::new();
+    for (_, spot, below) in spots(value, set) {
+        match spot {
+            Spot::Member(name) if below.member => {
+                value.as_object_mut().and_then(|members| members.remove(name));
+            }
+            Spot::Item(place) if below.member => gone.push(place),
+            spot => {
+                if let Some(value) = spot.get_mut(value) {
+                    remove(value, below);
+                }
+            }
+        }
+    }
+    take_out(value, gone);
 }
 
 /// The fields of `desired` that our manager holds no more in the object that is there. An object that does not tell who

@@ -111,8 +111,7 @@ fn items_of_a_list_with_keys_are_lost_one_by_one() {
         texts(&found),
         ["finalizers is held by nobody", "ports.name is held by person", "ports is held by nobody"]
     );
-    let mut left = desired;
-    found.iter().for_each(|field| field.remove_from(&mut left));
+    let left = without(desired, &found);
     assert_eq!(left, json!({"ports": [{"port": 80}], "finalizers": ["x"]}));
 }
 

@@ -3,11 +3,11 @@
 //! A tenant's objects have lists of any length and `managedFields` of any form: looking through them for each name would take the square of
 //! their length.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::{Step, default_of};
+use super::{FieldSet, Step, default_of};
 
 /// Shorter lists are looked through.
 const SHORT: usize = 8;
@@ -21,6 +21,15 @@ const INDEXES_MAX: usize = 8;
 /// The texts of the values that something has in some fields; none where it leaves one out and no default is known.
 type Texts = Vec<Option<String>>;
 
+/// Places of things that are alike, the first one last.
+type Places = Vec<usize>;
+
+/// The first place that is not taken.
+fn first(places: &mut Places, taken: &BTreeSet<usize>) -> Option<usize> {
+    while places.pop_if(|place| taken.contains(place)).is_some() {}
+    places.last().copied()
+}
+
 /// Things by the values of their key fields. What leaves a field out agrees with whatever another has there
 /// ([`is_key_value`](super::is_key_value)).
 struct Keyed {
@@ -28,7 +37,7 @@ struct Keyed {
     /// By which fields they have.
     groups: BTreeMap<Vec<bool>, Vec<(Texts, usize)>>,
     /// Places of a group's things by their values in some of the fields.
-    indexes: BTreeMap<[Vec<bool>; 2], BTreeMap<Texts, usize>>,
+    indexes: BTreeMap<[Vec<bool>; 2], BTreeMap<Texts, Places>>,
 }
 
 impl Keyed {
@@ -50,8 +59,8 @@ impl Keyed {
         self.groups.entry(has).or_default().push((texts, place));
     }
 
-    /// The first that agrees with these members in all key fields.
-    fn find(&mut self, members: &Map<String, Value>) -> Option<usize> {
+    /// The first that agrees with these members in all key fields and is not taken.
+    fn find(&mut self, members: &Map<String, Value>, taken: &BTreeSet<usize>) -> Option<usize> {
         let wanted = self.texts(members);
         let Self { groups, indexes, .. } = self;
         let found = groups.iter().filter_map(|(has, group)| {
@@ -66,13 +75,13 @@ impl Keyed {
                 if indexes.len() >= INDEXES_MAX {
                     return None;
                 }
-                let mut index = BTreeMap::new();
-                for (texts, place) in group {
-                    index.entry(only(texts)).or_insert(*place);
+                let mut index: BTreeMap<Texts, Places> = BTreeMap::new();
+                for (texts, place) in group.iter().rev() {
+                    index.entry(only(texts)).or_default().push(*place);
                 }
                 indexes.insert(id.clone(), index);
             }
-            indexes.get(&id)?.get(&only(&wanted)).copied()
+            first(indexes.get_mut(&id)?.get_mut(&only(&wanted))?, taken)
         });
         found.min()
     }
@@ -82,54 +91,123 @@ impl Keyed {
 pub struct Finder<'v> {
     value: &'v Value,
     keyed: Vec<Keyed>,
-    items: Option<BTreeMap<String, usize>>,
+    items: Option<BTreeMap<String, Places>>,
+    taken: BTreeSet<usize>,
 }
 
 impl<'v> Finder<'v> {
     /// Finds what is below this value. Costs nothing until a long list is looked through.
     #[must_use]
     pub fn new(value: &'v Value) -> Self {
-        Self { value, keyed: Vec::new(), items: None }
+        Self { value, keyed: Vec::new(), items: None, taken: BTreeSet::new() }
     }
 
     /// What this step leads to: as [`Step::find`].
     pub fn find(&mut self, step: &Step<'_>) -> Option<&'v Value> {
-        let Some(items) = self.value.as_array().filter(|items| items.len() > SHORT) else {
-            return step.find(self.value);
-        };
-        let place = match step {
-            Step::Key(key) => self.keyed(items, key)?.find(key)?,
-            Step::Item(wanted) => {
-                let places = || items.iter().enumerate().rev().map(|(place, item)| (item.to_string(), place));
-                *self.items.get_or_insert_with(|| places().collect()).get(&wanted.to_string())?
-            }
-            Step::Field(_) | Step::Index(_) => return step.find(self.value),
-        };
-        items.get(place)
+        match step {
+            Step::Field(name) => self.value.get(name),
+            _ => self.value.get(self.place(step)?),
+        }
     }
 
-    /// The items by the fields of this key.
-    fn keyed(&mut self, items: &[Value], key: &Map<String, Value>) -> Option<&mut Keyed> {
-        let known = self.keyed.iter().position(|keyed| keyed.fields.iter().eq(key.keys()));
-        let known = match known {
-            Some(known) => known,
-            None if self.keyed.len() >= SHAPES_MAX => return None,
-            None => {
-                let mut keyed = Keyed::by(key.keys().cloned().collect());
-                for (place, item) in items.iter().enumerate() {
-                    item.as_object().into_iter().for_each(|members| keyed.add(members, place));
-                }
-                self.keyed.push(keyed);
-                self.keyed.len() - 1
+    /// The place in a list that this step leads to.
+    pub fn place(&mut self, step: &Step<'_>) -> Option<usize> {
+        let items = self.value.as_array()?;
+        if items.len() <= SHORT {
+            return step.places(items).find(|place| !self.taken.contains(place));
+        }
+        match step {
+            Step::Key(key) => {
+                let known = self.keyed_by(items, key)?;
+                self.keyed[known].find(key, &self.taken)
             }
-        };
-        self.keyed.get_mut(known)
+            Step::Item(wanted) => {
+                let index = self.items.get_or_insert_with(|| {
+                    let mut index: BTreeMap<String, Places> = BTreeMap::new();
+                    for (place, item) in items.iter().enumerate().rev() {
+                        index.entry(item.to_string()).or_default().push(place);
+                    }
+                    index
+                });
+                first(index.get_mut(&wanted.to_string())?, &self.taken)
+            }
+            Step::Field(_) | Step::Index(_) => step.place(self.value),
+        }
     }
+
+    /// The same, and takes what is there: it is not found again.
+    pub fn take(&mut self, step: &Step<'_>) -> Option<usize> {
+        let place = self.place(step)?;
+        self.taken.insert(place);
+        Some(place)
+    }
+
+    /// Where the items are by the fields of this key.
+    fn keyed_by(&mut self, items: &[Value], key: &Map<String, Value>) -> Option<usize> {
+        let known = self.keyed.iter().position(|keyed| keyed.fields.iter().eq(key.keys()));
+        if known.is_some() || self.keyed.len() >= SHAPES_MAX {
+            return known;
+        }
+        let mut keyed = Keyed::by(key.keys().cloned().collect());
+        for (place, item) in items.iter().enumerate() {
+            item.as_object().into_iter().for_each(|members| keyed.add(members, place));
+        }
+        self.keyed.push(keyed);
+        Some(self.keyed.len() - 1)
+    }
+}
+
+/// Where a member of a set is in a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Spot<'s> {
+    /// Under this name in an object.
+    Member(&'s str),
+    /// At this place in a list.
+    Item(usize),
+}
+
+impl Spot<'_> {
+    /// What is there, to change it.
+    pub fn get_mut(self, value: &mut Value) -> Option<&mut Value> {
+        match self {
+            Self::Member(name) => value.get_mut(name),
+            Self::Item(place) => value.get_mut(place),
+        }
+    }
+}
+
+/// Where the members of a set are in a value, as far as it has them: their names, and what is below.
+#[must_use]
+pub fn spots<'s>(value: &Value, set: &'s FieldSet) -> Vec<(&'s str, Spot<'s>, &'s FieldSet)> {
+    let mut finder = Finder::new(value);
+    let spot = |(name, below): (&'s String, &'s FieldSet)| {
+        let step = Step::parse(name)?;
+        let spot = match step {
+            Step::Field(name) => value.get(name).map(|_| Spot::Member(name)),
+            _ => finder.place(&step).map(Spot::Item),
+        };
+        Some((name.as_str(), spot?, below))
+    };
+    set.children.iter().filter_map(spot).collect()
+}
+
+/// Takes items out of a list.
+pub fn take_out(value: &mut Value, mut places: Vec<usize>) {
+    places.sort_unstable();
+    let Value::Array(items) = value else { return };
+    let mut gone = places.into_iter().peekable();
+    let mut place = 0;
+    items.retain(|_| {
+        let is_gone = gone.next_if_eq(&place).is_some();
+        while gone.next_if_eq(&place).is_some() {}
+        place += 1;
+        !is_gone
+    });
 }
 
 /// The names of a list's items in sets of fields.
 #[derive(Default)]
-pub(super) struct Names<'s> {
+pub struct Names<'s> {
     names: Vec<&'s str>,
     keyed: Vec<Keyed>,
     items: BTreeMap<String, usize>,
@@ -147,7 +225,7 @@ enum Form {
 
 impl<'s> Names<'s> {
     /// Reads the names of items among these.
-    pub(super) fn of(all: impl Iterator<Item = &'s String>) -> Self {
+    pub fn of(all: impl Iterator<Item = &'s String>) -> Self {
         let mut names = Self::default();
         for name in all {
             names.add(name);
@@ -181,16 +259,22 @@ impl<'s> Names<'s> {
         self.form.get_or_insert(form);
     }
 
-    /// The name of an item; one that no set has gets a name like the first. None in a list whose items have no names.
-    pub(super) fn name(&mut self, item: &Value) -> Option<String> {
-        let form = self.form.as_ref()?;
+    /// The name of an item, if the sets have it.
+    pub fn known(&mut self, item: &Value) -> Option<&'s str> {
+        let taken = BTreeSet::new();
         let by_key = item
             .as_object()
-            .and_then(|members| self.keyed.iter_mut().filter_map(|keyed| keyed.find(members)).min());
+            .and_then(|members| self.keyed.iter_mut().filter_map(|keyed| keyed.find(members, &taken)).min());
         let as_item = self.items.get(&item.to_string()).copied();
-        let known = by_key.into_iter().chain(as_item).min().and_then(|place| self.names.get(place));
+        by_key.into_iter().chain(as_item).min().and_then(|place| self.names.get(place)).copied()
+    }
+
+    /// The name of an item; one that no set has gets a name like the first. None in a list whose items have no names.
+    pub(super) fn name(&mut self, item: &Value) -> Option<String> {
+        let known = self.known(item);
+        let form = self.form.as_ref()?;
         Some(match (known, form) {
-            (Some(known), _) => (*known).to_owned(),
+            (Some(known), _) => known.to_owned(),
             (None, Form::Item) => format!("v:{item}"),
             (None, Form::Key(fields)) => {
                 let own = fields.iter().filter_map(|field| Some((field.clone(), item.get(field)?.clone())));
@@ -271,7 +355,7 @@ mod tests {
                 let known = keys.iter().position(|key| has_key(&item, key));
                 match known {
                     Some(known) => {
-                        assert_eq!(names.name(&item).as_ref(), texts.get(known), "{item} {texts:?}")
+                        assert_eq!(names.name(&item).as_ref(), texts.get(known), "{item} {texts:?}");
                     }
                     None => assert!(names.name(&item).unwrap().starts_with("k:{"), "{item}"),
                 }

@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 pub use changes::{FieldChange, Values, changes};
-pub use compare::{HeldField, altered, differing, lost};
-pub use items::Finder;
+pub use compare::{HeldField, altered, differing, lost, without};
+pub use items::{Finder, Names, Spot, spots, take_out};
 pub use owned::owned;
 pub use ownership::{Ownership, UNRECORDED, entries, is_ours};
 pub use path::{FieldPath, InvalidFieldPath};
@@ -86,13 +86,18 @@ impl<'a> Step<'a> {
 
     /// The place in a list that this step means.
     fn place(&self, value: &Value) -> Option<usize> {
-        let items = value.as_array()?;
-        match self {
-            Self::Field(_) => None,
-            Self::Key(key) => items.iter().position(|item| has_key(item, key)),
-            Self::Item(wanted) => items.iter().position(|item| item == wanted),
-            Self::Index(place) => (*place < items.len()).then_some(*place),
-        }
+        self.places(value.as_array()?).next()
+    }
+
+    /// The places in a list that this step may mean, the first one first.
+    fn places<'v>(&'v self, items: &'v [Value]) -> impl Iterator<Item = usize> + 'v {
+        let is_meant = move |place: &usize| match self {
+            Self::Field(_) => false,
+            Self::Key(key) => has_key(&items[*place], key),
+            Self::Item(wanted) => items[*place] == *wanted,
+            Self::Index(index) => index == place,
+        };
+        (0..items.len()).filter(is_meant)
     }
 }
 

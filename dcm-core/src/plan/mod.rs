@@ -17,7 +17,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::app_context::{Action, Bundle, Drift, Existing, Generation, Request, Stage};
-use crate::fields::HeldField;
+use crate::fields::{self, HeldField};
 use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use crate::name::{ContextId, OwnerId};
 use crate::port::cluster::{Contents, Origin, Precondition};
@@ -29,7 +29,7 @@ pub use drift::{cause as drift_cause, named as named_fields, of_marks as tampere
 pub use outline::{Act, Outline, OutlinedStep, Rehearsal};
 use request::Answer;
 pub use request::{RequestWork, certificate_manifest};
-pub use view::{Answered, CertificateState, Desired, Recorded, Remarks, Seen, Sighting, View};
+pub use view::{Answered, CertificateState, Comparison, Desired, Recorded, Remarks, Seen, Sighting, View};
 
 /// Who plans, and under which rules.
 #[derive(Debug, Clone, Copy)]
@@ -191,9 +191,7 @@ impl Terms {
         if self.left.is_empty() {
             return Some(manifest.clone());
         }
-        let mut body = manifest.body().clone();
-        self.left.iter().for_each(|field| field.remove_from(&mut body));
-        Manifest::new(body).ok()
+        Manifest::new(fields::without(manifest.body().clone(), &self.left)).ok()
     }
 }
 

@@ -152,12 +152,18 @@ impl Sighting {
     /// [`Object::disclaim_unproved`].
     #[must_use]
     pub fn of(object: &Object, desired: Option<&Desired>) -> Self {
+        Self::compared(object, desired.map(|desired| desired.compare(object)).unwrap_or_default())
+    }
+
+    /// The same, where the object is compared already.
+    #[must_use]
+    pub fn compared(object: &Object, Comparison { fields, altered }: Comparison) -> Self {
         let remarks = Remarks {
             deleting: object.deleting.clone(),
             unready: unready(object),
             certificate: CertificateState::of(object),
-            fields: desired.map(|desired| desired.fields(object)).unwrap_or_default(),
-            altered: desired.and_then(|desired| desired.altered(object)),
+            fields,
+            altered,
             claimed_by: claim(object),
             still_binds: still_binds(object),
         };
@@ -170,8 +176,17 @@ impl Sighting {
     }
 }
 
+/// How an object differs from what is desired of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// [`Remarks::fields`].
+    pub fields: Vec<HeldField>,
+    /// [`Remarks::altered`].
+    pub altered: Option<Altered>,
+}
+
 /// What is desired of an object, to be held against what is there.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Desired {
     /// The desired object.
     pub manifest: Manifest,
@@ -180,6 +195,12 @@ pub struct Desired {
 }
 
 impl Desired {
+    /// Compares an object with what is desired of it. That takes a time that grows with both: of an object of 1 MB, tenths of a second.
+    #[must_use]
+    pub fn compare(&self, object: &Object) -> Comparison {
+        Comparison { fields: self.fields(object), altered: self.altered(object) }
+    }
+
     /// The fields that are worth a remark.
     fn fields(&self, object: &Object) -> Vec<HeldField> {
         match &object.marks {

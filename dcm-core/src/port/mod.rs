@@ -11,5 +11,6 @@ pub mod room;
 pub mod schema;
 pub mod store;
 pub mod synchronizer;
+pub mod threads;
 pub mod trial;
 pub mod unbinding;

@@ -386,6 +386,8 @@ pub(crate) enum LoadError {
     Store(#[from] store::Error),
     #[error("a stored bundle can't be used")]
     Bundle(#[from] record::BundleError),
+    #[error("the reading broke off")]
+    BrokeOff,
 }
 
 /// Loads a context; none when it does not exist (any more).

@@ -8,6 +8,7 @@ use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{self, Cluster};
 use dcm_core::port::store::{self, Document, Path, Store, StoreExt, Version, Write};
+use dcm_core::port::threads::{self, Threads};
 use dcm_core::port::trial::PrivateKeys;
 use futures::future::{Either, select};
 
@@ -17,7 +18,7 @@ use super::saving;
 use super::shell::Outcome;
 use super::trying::{Tried, Trying};
 use super::unbinding::{self, Removed};
-use crate::contexts::{self, Contexts};
+use crate::contexts::{self, Contexts, LoadError};
 use crate::record::{self, WorkerId, path};
 
 /// Gives up waiting after a limit. What was asked for may still happen.
@@ -101,8 +102,11 @@ async fn send(
     })
 }
 
-pub(super) async fn load_context(store: Arc<dyn Store>, id: ContextId) -> Outcome {
-    let loaded = contexts::load(&*store, &id).await;
+/// Loads a context beside the loop: its manifests, which may be large, are read and checked there.
+pub(super) async fn load_context(store: Arc<dyn Store>, threads: Arc<dyn Threads>, id: ContextId) -> Outcome {
+    let context = id.clone();
+    let load = async move { contexts::load(&*store, &context).await };
+    let loaded = threads::run(&*threads, load).await.unwrap_or(Err(LoadError::BrokeOff));
     Outcome::Input(Box::new(Input::ContextLoaded(id, loaded)))
 }
 

@@ -46,6 +46,8 @@ pub struct Metrics {
     pub objects_unproved: u64,
     /// Objects of app contexts that the store does not know, or that were not loaded yet, for which there was no room.
     pub objects_unkept: u64,
+    /// The longest time, since the engine was started, for which one step held its loop, in which all clusters wait.
+    pub longest_step: Duration,
     /// Requests to clusters since the engine was started.
     pub requests: BTreeMap<ClusterId, BTreeMap<(Verb, Code), u64>>,
     /// How long they took.
@@ -197,9 +199,9 @@ impl Counters {
     }
 
     /// Completes what was looked up.
-    pub(super) fn complete(&self, looked_up: Metrics) -> Metrics {
+    pub(super) fn complete(&self, looked_up: Metrics, longest_step: Duration) -> Metrics {
         let Self { requests, durations, events } = self;
         let (requests, durations, events) = (requests.clone(), durations.clone(), events.clone());
-        Metrics { requests, durations, events, ..looked_up }
+        Metrics { longest_step, requests, durations, events, ..looked_up }
     }
 }

@@ -19,6 +19,7 @@
 mod backoff;
 mod bucket;
 mod calls;
+mod comparing;
 mod event;
 mod flights;
 mod follow;
@@ -27,6 +28,7 @@ mod machine;
 pub mod metrics;
 mod observed;
 mod options;
+mod pace;
 mod safeguard;
 mod saving;
 mod shell;
@@ -42,6 +44,7 @@ use dcm_core::port::clock::{Clock, Random};
 use dcm_core::port::cluster::Clusters;
 use dcm_core::port::proof::PROOF_BYTES;
 use dcm_core::port::store::Store;
+use dcm_core::port::threads::{InPlace, Threads};
 use dcm_core::port::trial::{NoPrivateKeys, PrivateKeys};
 use futures::channel::{mpsc, oneshot};
 use futures::future::{FutureExt as _, Shared};
@@ -82,8 +85,8 @@ pub struct Engine {
 impl Engine {
     /// Begins to describe an engine over a store and a source of clusters.
     pub fn builder(store: Arc<dyn Store>, clusters: Arc<dyn Clusters>) -> Builder {
-        let keys = Arc::new(NoPrivateKeys);
-        Builder { store, clusters, keys, options: Options::default() }
+        let (keys, threads) = (Arc::new(NoPrivateKeys), Arc::new(InPlace));
+        Builder { store, clusters, keys, threads, options: Options::default() }
     }
 
     /// The app contexts that it works on: apply, remove, stop, resume, status, watch.
@@ -144,6 +147,7 @@ pub struct Builder {
     store: Arc<dyn Store>,
     clusters: Arc<dyn Clusters>,
     keys: Arc<dyn PrivateKeys>,
+    threads: Arc<dyn Threads>,
     options: Options,
 }
 
@@ -170,6 +174,14 @@ impl Builder {
         self
     }
 
+    /// Says where work is done that takes long, such as comparing objects of a megabyte, so that no cluster waits for it. Default: where the
+    /// engine is polled. [`Builder::spawn`] has it done by the tokio runtime.
+    #[must_use]
+    pub fn threads(mut self, threads: Arc<dyn Threads>) -> Self {
+        self.threads = threads;
+        self
+    }
+
     /// Gives the engine's handle, and the future that is the engine: poll it on any runtime.
     ///
     /// From `random` come the worker's name, jitter, and, where the store has none yet, the key that proves which labels and
@@ -184,7 +196,8 @@ impl Builder {
         let machine = Machine::new(self.options.clone(), random.next(), clock.now());
         let contexts = Contexts::new(self.store.clone(), clock.clone());
         let planner = Planner::new(contexts.clone(), self.clusters.clone(), self.options.owner.clone());
-        let ports = Ports { store: self.store, clusters: self.clusters, clock, keys: self.keys };
+        let Self { store, clusters, keys, threads, .. } = self;
+        let ports = Ports { store, clusters, clock, keys, threads };
         let mut shell = Shell::new(machine, self.options, ports, received, key_bytes(random));
         let engine = Engine { contexts, planner, commands, done: done.shared() };
         let run = async move {
@@ -205,7 +218,8 @@ impl Builder {
     #[must_use]
     pub fn spawn(self) -> Engine {
         let clock = Arc::new(crate::runtime::TokioClock::new());
-        let (engine, run) = self.build(clock, &crate::runtime::OsRandom);
+        let threads = Arc::new(crate::runtime::TokioThreads::new());
+        let (engine, run) = self.threads(threads).build(clock, &crate::runtime::OsRandom);
         tokio::spawn(run);
         engine
     }

@@ -72,6 +72,9 @@ pub struct Options {
     /// and counted ([`Metrics::objects_unkept`](super::metrics::Metrics::objects_unkept)); its kind is listed again when a context is
     /// loaded. Default 50,000: about 25 MiB.
     pub unknown_objects_max: usize,
+    /// Values in objects, and in what is desired of them, that are compared in the engine's loop for one page of a list or one answer. More
+    /// of them are compared on another thread ([`Threads`](dcm_core::port::threads::Threads)). Default 1,000: about 1 ms.
+    pub compared_values_max: usize,
     /// The safeguard that is taken away, in a test.
     #[cfg(feature = "planted-faults")]
     pub without: Option<super::Safeguard>,
@@ -100,6 +103,7 @@ impl Default for Options {
             read_interval: Duration::from_secs(30),
             unread_bytes_max: 8 * 1024 * 1024,
             unknown_objects_max: 50_000,
+            compared_values_max: 1_000,
             #[cfg(feature = "planted-faults")]
             without: None,
         }

@@ -12,6 +12,7 @@ use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{self, Call, Cluster, Clusters, Fence, Selection, Watch};
 use dcm_core::port::proof::{PROOF_BYTES, ProofKey};
 use dcm_core::port::store::Store;
+use dcm_core::port::threads::{self, Threads};
 use dcm_core::port::trial::PrivateKeys;
 use futures::channel::mpsc;
 use futures::future::{self, AbortHandle, AbortRegistration, BoxFuture, Either, FutureExt as _};
@@ -20,6 +21,7 @@ use jiff::Timestamp;
 
 use super::Command;
 use super::calls;
+use super::comparing::Comparisons;
 use super::event::Event;
 use super::flights::Flights;
 use super::follow::{Followed, RETRY_WAIT, follow};
@@ -28,7 +30,8 @@ use super::machine::Machine;
 use super::metrics::{Counters, Verb};
 use super::observed::{Answered, Asked};
 use super::options::Options;
-use super::telling::{Telling, Told};
+use super::pace::{Pace, Timed};
+use super::telling::{Telling, Told, Turn};
 use crate::identities;
 use crate::proofs;
 use crate::record::{self, path};
@@ -40,11 +43,16 @@ pub(crate) struct Ports {
     pub clusters: Arc<dyn Clusters>,
     pub clock: Arc<dyn Clock>,
     pub keys: Arc<dyn PrivateKeys>,
+    pub threads: Arc<dyn Threads>,
 }
 
 /// What a finished task leaves.
 pub(super) enum Outcome {
     Input(Box<Input>),
+    /// What a watch told, and its turn.
+    Heard(Turn, Box<Input>),
+    /// Comparisons that this needed.
+    Compared(Comparisons, Box<Self>),
     /// A cluster was asked, and what became of that.
     Answered(Answered, Box<Self>),
     /// What was asked of a cluster beside that, with the same purpose.
@@ -53,6 +61,17 @@ pub(super) enum Outcome {
     Watching(Opening, Result<Watch, cluster::Error>),
     Key(ProofKey),
     Nothing,
+}
+
+impl Outcome {
+    /// What the machine is told by it.
+    fn input(&mut self) -> Option<&mut Input> {
+        match self {
+            Self::Input(input) | Self::Heard(_, input) => Some(input),
+            Self::Compared(_, inner) | Self::Answered(_, inner) | Self::Counted(_, inner) => inner.input(),
+            Self::Connected(..) | Self::Watching(..) | Self::Key(_) | Self::Nothing => None,
+        }
+    }
 }
 
 /// A watch that is opened. It counts for nothing once another one is opened in its place.
@@ -95,12 +114,12 @@ pub(crate) struct Shell {
     commands: mpsc::UnboundedReceiver<Command>,
     commands_open: bool,
     subscribers: Vec<mpsc::Sender<Event>>,
-    tasks: FuturesUnordered<BoxFuture<'static, Outcome>>,
+    tasks: FuturesUnordered<Timed<BoxFuture<'static, Outcome>>>,
     /// What opens connections and watches: whoever stops does not wait for it, as nothing comes of it.
-    openings: FuturesUnordered<BoxFuture<'static, Outcome>>,
-    watches: SelectAll<Abortable<Telling>>,
+    openings: FuturesUnordered<Timed<BoxFuture<'static, Outcome>>>,
+    watches: SelectAll<Abortable<Timed<Telling>>>,
     aborts: BTreeMap<ClusterId, BTreeMap<GroupVersionKind, AbortHandle>>,
-    followed: SelectAll<BoxStream<'static, (Part, Followed)>>,
+    followed: SelectAll<Timed<BoxStream<'static, (Part, Followed)>>>,
     listed: BTreeSet<Part>,
     /// The installation's key, until the machine is told.
     key: Option<ProofKey>,
@@ -111,6 +130,7 @@ pub(crate) struct Shell {
     stopped: bool,
     counters: Counters,
     flights: Flights,
+    pace: Pace,
 }
 
 /// The installation's key, over failures of the store; these bytes where it has none yet.
@@ -137,6 +157,7 @@ impl Shell {
         commands: mpsc::UnboundedReceiver<Command>,
         key: [u8; PROOF_BYTES],
     ) -> Self {
+        let pace = Pace::new(ports.clock.clone());
         let mut followed = SelectAll::new();
         let parts = [
             (Part::Workers, path::workers()),
@@ -145,10 +166,10 @@ impl Shell {
         ];
         for (part, prefix) in parts {
             let changes = follow(ports.store.clone(), ports.clock.clone(), prefix);
-            followed.push(changes.map(move |change| (part, change)).boxed());
+            followed.push(pace.timed(changes.map(move |change| (part, change)).boxed()));
         }
         let openings = FuturesUnordered::new();
-        openings.push(proof_key(ports.store.clone(), ports.clock.clone(), key).boxed());
+        openings.push(pace.timed(proof_key(ports.store.clone(), ports.clock.clone(), key).boxed()));
         Self {
             machine,
             options,
@@ -169,29 +190,56 @@ impl Shell {
             stopped: false,
             counters: Counters::default(),
             flights: Flights::default(),
+            pace,
         }
     }
 
     /// Runs until the engine is stopped and everything is given back.
     pub(crate) async fn run(&mut self) {
+        let pace = self.pace.clone();
         while !self.stopped || !self.tasks.is_empty() {
-            match self.wait().await {
-                Woken::Command(command) => self.command(command),
-                Woken::Task(outcome) => self.finished(outcome),
-                Woken::Told(told) => {
-                    let (cluster, epoch, kind, told) = *told;
-                    self.tell(Input::Watched(cluster, epoch, kind, told));
-                }
-                Woken::Followed(part, change) => self.changed(part, change),
-                Woken::Time => {
-                    self.timer = None;
-                    self.tell(Input::Wake);
-                }
+            let woken = self.wait().await;
+            pace.step(|| self.woken(woken));
+        }
+    }
+
+    fn woken(&mut self, woken: Woken) {
+        match woken {
+            Woken::Command(command) => self.command(command),
+            Woken::Task(outcome) => self.compare_and_finish(outcome),
+            Woken::Told(told) => {
+                let Told { cluster, epoch, kind, event, turn } = *told;
+                let input = Input::Watched(cluster, epoch, kind, event);
+                self.compare_and_finish(Outcome::Heard(turn, Box::new(input)));
             }
-            while let Some(scope) = self.flights.next_quiet() {
-                self.tell(Input::Quiet(scope));
+            Woken::Followed(part, change) => self.changed(part, change),
+            Woken::Time => {
+                self.timer = None;
+                self.tell(Input::Wake);
             }
         }
+        while let Some(scope) = self.flights.next_quiet() {
+            self.tell(Input::Quiet(scope));
+        }
+    }
+
+    /// Finishes a task when what it needs is compared.
+    fn compare_and_finish(&mut self, outcome: Outcome) {
+        let (made, mut outcome) = match outcome {
+            Outcome::Compared(made, outcome) => (made, *outcome),
+            outcome => (Comparisons::default(), outcome),
+        };
+        let pairs = outcome.input().map(|input| self.machine.uncompared(input, &made)).unwrap_or_default();
+        if pairs.is_empty() {
+            return self.finished(outcome, made);
+        }
+        let threads = self.ports.threads.clone();
+        let compare = async move {
+            // What could not be made is made where it is looked up.
+            let made = threads::computed(&*threads, move || Comparisons::of(pairs)).await;
+            Outcome::Compared(made.unwrap_or_default(), Box::new(outcome))
+        };
+        self.tasks.push(self.pace.timed(compare.boxed()));
     }
 
     async fn wait(&mut self) -> Woken {
@@ -235,7 +283,7 @@ impl Shell {
             Some(Command::Metrics(asker)) => {
                 let gauges = self.machine.gauges(self.ports.clock.now());
                 // Whoever asked may have gone.
-                let _ = asker.send(self.counters.complete(gauges));
+                let _ = asker.send(self.counters.complete(gauges, self.pace.longest()));
             }
             Some(Command::Stop) => self.tell(Input::Stop),
             // Every handle is gone: nobody can ask for anything any more.
@@ -295,22 +343,25 @@ impl Shell {
         }
     }
 
-    fn finished(&mut self, outcome: Outcome) {
+    fn finished(&mut self, outcome: Outcome, made: Comparisons) {
         match outcome {
             Outcome::Input(input) => {
                 if let Input::LaneSaved(id, ..) = &*input {
                     self.flights.ended(&id.cluster, Some(&id.context));
                 }
-                self.tell(*input);
+                self.tell_compared(*input, made);
             }
+            Outcome::Heard(turn, _) if turn.is_over() => {}
+            Outcome::Heard(_, input) => self.tell_compared(*input, made),
+            Outcome::Compared(made, outcome) => self.finished(*outcome, made),
             Outcome::Answered(Answered { cluster, context, verb, code, took }, outcome) => {
                 self.flights.ended(&cluster, context.as_ref());
                 self.counters.answered(&cluster, verb, code, took);
-                self.finished(*outcome);
+                self.finished(*outcome, made);
             }
             Outcome::Counted(Answered { cluster, verb, code, took, .. }, outcome) => {
                 self.counters.answered(&cluster, verb, code, took);
-                self.finished(*outcome);
+                self.finished(*outcome, made);
             }
             Outcome::Connected(cluster, epoch, connected) => self.connected(cluster, epoch, connected),
             Outcome::Watching(opening, watch) => self.watching(opening, watch),
@@ -344,7 +395,8 @@ impl Shell {
         match watch {
             _ if registration.handle().is_aborted() => {}
             Ok(watch) if is_current => {
-                self.watches.push(Abortable::new(Telling::new(cluster, epoch, kind, watch), registration));
+                let telling = Telling::new(cluster, epoch, kind, watch, registration.handle());
+                self.watches.push(Abortable::new(self.pace.timed(telling), registration));
             }
             Ok(_) => {}
             Err(error) => self.tell(Input::Watched(cluster, epoch, kind, Err(error))),
@@ -361,7 +413,11 @@ impl Shell {
     }
 
     fn tell(&mut self, input: Input) {
-        let effects = self.machine.handle(input, self.ports.clock.now());
+        self.tell_compared(input, Comparisons::default());
+    }
+
+    fn tell_compared(&mut self, input: Input, made: Comparisons) {
+        let effects = self.machine.handle_compared(input, made, self.ports.clock.now());
         for effect in effects {
             self.carry_out(effect);
         }
@@ -376,15 +432,15 @@ impl Shell {
             Effect::Connect(cluster, epoch) => {
                 self.epochs.insert(cluster.clone(), epoch);
                 let opening = self.connect(cluster, epoch);
-                self.openings.push(opening);
+                self.openings.push(self.pace.timed(opening));
             }
             Effect::Watch(cluster, epoch, kind, call) => {
                 let opening = self.register(cluster, epoch, kind);
                 let opening = self.watch(opening, call);
-                self.openings.push(opening);
+                self.openings.push(self.pace.timed(opening));
             }
             effect => {
-                let task = self.task(effect);
+                let task = self.task(effect).map(|task| self.pace.timed(task));
                 self.tasks.extend(task);
             }
         }
@@ -400,7 +456,7 @@ impl Shell {
             | Effect::AwaitQuiet(_)
             | Effect::Connect(..)
             | Effect::Watch(..) => return None,
-            Effect::LoadContext(id) => calls::load_context(store, id).boxed(),
+            Effect::LoadContext(id) => calls::load_context(store, self.ports.threads.clone(), id).boxed(),
             Effect::Bury(id) => calls::bury(store, self.ports.clock.clone(), id).boxed(),
             Effect::LoadLane(id, ticket) => calls::load_lane(store, id, ticket).boxed(),
             Effect::LoadSession(worker) => calls::load_session(store, worker).boxed(),

@@ -6,8 +6,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use dcm_core::port::clock::{Clock, Random};
+use dcm_core::port::threads::Threads;
 use futures::future::{BoxFuture, FutureExt as _};
 use jiff::Timestamp;
+use tokio::runtime::Handle;
 
 use suspension::{OsClocks, Suspension};
 
@@ -56,6 +58,38 @@ impl Clock for TokioClock {
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
         tokio::time::sleep(duration).boxed()
+    }
+}
+
+/// Threads of a tokio runtime: its blocking ones for work that takes long, the others for futures.
+#[derive(Debug, Clone)]
+pub struct TokioThreads(Handle);
+
+impl TokioThreads {
+    /// Those of the current runtime.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(Handle::current())
+    }
+}
+
+impl Default for TokioThreads {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Threads for TokioThreads {
+    fn compute(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()> {
+        // Who waits sees that the work panicked by what it did not leave.
+        self.0.spawn_blocking(work).map(drop).boxed()
+    }
+
+    fn run(&self, task: BoxFuture<'static, ()>) -> BoxFuture<'static, ()> {
+        self.0.spawn(task).map(drop).boxed()
     }
 }
 

@@ -13,6 +13,7 @@ use dcm_core::port::clock::{Clock, Random};
 use dcm_core::port::cluster::{Access, ClusterUid, Clusters, LABEL_OWNER, Object};
 use dcm_core::port::store::{Entry, Path, Prefix, Store, StoreExt as _, Write};
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
+use dcm_core::port::threads::Threads;
 use dcm_core::port::trial::PrivateKeys;
 use dcm_core::status::{ContextStatus, Progress};
 use dcm_store::memory::MemoryStore;
@@ -117,6 +118,15 @@ impl World {
     /// An engine that finds private keys here.
     pub fn engine_with_keys(&self, keys: Arc<dyn PrivateKeys>) -> Engine {
         let builder = Engine::builder(self.store.clone(), self.fleet.clone()).private_keys(keys);
+        let (engine, run) = builder.build(self.clock.clone(), &self.random);
+        tokio::spawn(run);
+        engine
+    }
+
+    /// An engine that does what takes long on these threads.
+    pub fn engine_on(&self, threads: Arc<dyn Threads>, options: Options) -> Engine {
+        let builder =
+            Engine::builder(self.store.clone(), self.fleet.clone()).options(options).threads(threads);
         let (engine, run) = builder.build(self.clock.clone(), &self.random);
         tokio::spawn(run);
         engine

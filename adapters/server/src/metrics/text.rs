@@ -72,6 +72,11 @@ struct Told {
 impl Collector for Told {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> fmt::Result {
         self.lanes(&mut encoder)?;
+        let help = "The longest time for which one step held the engine's loop, in which all clusters wait";
+        let longest = self.metrics.longest_step.as_secs_f64();
+        encoder
+            .encode_descriptor("engine_longest_step_seconds", help, None, MetricType::Gauge)?
+            .encode_gauge(&longest)?;
         self.clusters(&mut encoder)?;
         self.objects(&mut encoder)?;
         self.requests(&mut encoder)?;

@@ -7,6 +7,7 @@ mod abandoning;
 mod admission;
 mod behind;
 mod binding;
+mod comparing;
 mod contests;
 mod gate;
 mod gauges;
@@ -44,6 +45,7 @@ use dcm_core::port::proof::ProofKey;
 use dcm_core::port::store::Version;
 use jiff::Timestamp;
 
+use super::comparing::Comparisons;
 use super::event::{Event, What};
 use super::io::{Effect, Epoch, Input, LaneId, Ticket};
 use super::options::Options;
@@ -109,6 +111,8 @@ pub(crate) struct Machine {
     unproved: u64,
     /// Objects that were told of contexts that are not known, and for which there was no room.
     unkept: u64,
+    /// What was compared for the input that is handled.
+    compared: Comparisons,
     effects: Vec<Effect>,
 }
 
@@ -142,6 +146,7 @@ impl Machine {
             stopped: false,
             unproved: 0,
             unkept: 0,
+            compared: Comparisons::default(),
             effects: Vec::new(),
         }
     }
@@ -152,11 +157,24 @@ impl Machine {
     }
 
     /// Takes one input and gives what is to be done.
+    #[cfg(test)]
     pub(crate) fn handle(&mut self, input: Input, now: Timestamp) -> Vec<Effect> {
+        self.handle_compared(input, Comparisons::default(), now)
+    }
+
+    /// Takes one input, with comparisons that were made for it, and gives what is to be done.
+    pub(super) fn handle_compared(
+        &mut self,
+        mut input: Input,
+        made: Comparisons,
+        now: Timestamp,
+    ) -> Vec<Effect> {
         self.now = self.now.max(now);
         self.note_opened(&input);
-        let input = self.disclaimed(input);
+        self.disclaim(&mut input);
+        self.compared = made;
         self.take(input);
+        self.compared = Comparisons::default();
         while let Some(alarm) = self.timers.due(self.now) {
             self.ring(alarm);
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use dcm_core::app_context::Generation;
 use dcm_core::causes;
 use dcm_core::name::ClusterId;
-use dcm_core::plan::{Recorded, RequestWork, Sighting, Step, Wave, Why, Work};
+use dcm_core::plan::{Recorded, RequestWork, Step, Wave, Why, Work};
 use dcm_core::port::clock::Random as _;
 use dcm_core::port::cluster::{self, Deletion, Object, Origin};
 use dcm_core::status::{Cause, Reason};
@@ -157,16 +157,18 @@ impl Machine {
             self.follow_if_served_again(id, step);
         }
         let remembered = found.and_then(|object| self.sight(&id.cluster, object));
-        let desired = self.desired(&id.cluster, &id.context, &step.key);
-        let shard = self.shard_mut(&id.cluster);
         if remembered.as_ref() != Some(&id.context) {
+            let desired = self.desired(&id.cluster, &id.context, &step.key);
+            let looked = found.map(|object| self.sighting(object, desired.as_ref()));
+            let shard = self.shard_mut(&id.cluster);
             shard.forget(&id.context, &step.key);
-        }
-        let Some(lane) = shard.lanes.get_mut(&id.context) else { return };
-        if remembered.as_ref() != Some(&id.context) {
-            lane.looked.insert(step.key.clone(), found.map(|object| Sighting::of(object, desired.as_ref())));
+            if let Some(lane) = shard.lanes.get_mut(&id.context) {
+                lane.looked.insert(step.key.clone(), looked);
+            }
             return;
         }
+        let shard = self.shard_mut(&id.cluster);
+        let Some(lane) = shard.lanes.get_mut(&id.context) else { return };
         lane.looked.remove(&step.key);
         // A later object that has the name by now is looked at in its turn.
         let known = shard.objects.get(&id.context).and_then(|known| known.get(&step.key));

@@ -22,13 +22,13 @@ pub(super) struct Sighted {
 }
 
 impl Machine {
-    /// An input in which only marks with their proof count: that of all objects is looked at here, and nowhere else. An object
+    /// Takes marks without their proof off the objects of an input: that of all objects is looked at here, and nowhere else. An object
     /// without is like one that has no marks: it is found by its name alone, where it is wanted or recorded.
-    pub(super) fn disclaimed(&mut self, mut input: Input) -> Input {
+    pub(super) fn disclaim(&mut self, input: &mut Input) {
         if !self.options.keeps(Safeguard::MarksProved) {
-            return input;
+            return;
         }
-        let cluster = match &input {
+        let cluster = match &*input {
             Input::Watched(cluster, ..) => Some(cluster),
             Input::Replied(ticket, _) => self.pending.cluster(*ticket),
             _ => None,
@@ -41,7 +41,7 @@ impl Machine {
             object.disclaim_unproved(key);
             unproved += u64::from(is_marked && object.marks.is_none());
         };
-        match &mut input {
+        match input {
             Input::Watched(_, _, _, Ok(Some(WatchEvent::Listed(objects) | WatchEvent::Listing(objects)))) => {
                 objects.iter_mut().for_each(disclaim);
             }
@@ -54,7 +54,6 @@ impl Machine {
             _ => {}
         }
         self.unproved += unproved;
-        input
     }
 
     /// What proves the marks on the objects of a cluster; none while it is not known which cluster that is.
@@ -77,14 +76,14 @@ impl Machine {
         let marks = object.marks.as_ref().filter(|marks| marks.owner == owner)?;
         let desired = self.desired(cluster, &marks.context, &object.key);
         let (is_known, limits) = (self.contexts.contains_key(&marks.context), self.unread_limits());
-        let shard = self.shard_mut(cluster);
-        if !is_known && !shard.unread.keep(&marks.context, object, limits) {
+        if !is_known && !self.shard_mut(cluster).unread.keep(&marks.context, object, limits) {
             self.unkept += 1;
             return None;
         }
+        let mut sighting = self.sighting(object, desired.as_ref());
+        let shard = self.shard_mut(cluster);
         let context = shard.objects.get_key_value(&marks.context).map(|(context, _)| context.clone());
         let context = context.unwrap_or_else(|| marks.context.clone());
-        let mut sighting = Sighting::of(object, desired.as_ref());
         // Thousands of objects share two names: keep each once.
         sighting.marks = Some(Marks { owner, context: context.clone(), ..marks.clone() });
         Some(Sighted { context, kind: object.kind.clone(), key: object.key.clone(), sighting })

@@ -59,7 +59,12 @@ impl UnderWay {
 
     /// The cluster to which a request was sent.
     pub(super) fn cluster(&self, ticket: Ticket) -> Option<&ClusterId> {
-        self.by_ticket.get(&ticket).map(|pending| &pending.lane.cluster)
+        self.lane(ticket).map(|lane| &lane.cluster)
+    }
+
+    /// The lane for which a request was sent.
+    pub(super) fn lane(&self, ticket: Ticket) -> Option<&LaneId> {
+        self.by_ticket.get(&ticket).map(|pending| &pending.lane)
     }
 
     /// The generation for which a request was sent.

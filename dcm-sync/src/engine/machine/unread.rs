@@ -63,6 +63,12 @@ impl Unread {
         self.contexts.get(context).and_then(|known| known.get(key)).is_some_and(Option::is_some)
     }
 
+    /// The objects of a context that are kept whole.
+    pub(super) fn whole(&self, context: &ContextId) -> impl Iterator<Item = &Object> {
+        let known = self.contexts.get(context).into_iter().flat_map(BTreeMap::values);
+        known.flatten().map(|whole| &whole.object)
+    }
+
     /// Gives up what is kept of a context: its objects that are kept whole.
     pub(super) fn take(&mut self, context: &ContextId) -> Vec<Object> {
         let known = self.contexts.remove(context).unwrap_or_default();
