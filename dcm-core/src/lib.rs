@@ -17,6 +17,7 @@
 //! | Records of external programs that are called when an app context is made (feature `logical-cloud`) | `controller` |
 //! | Kubeconfigs, rights that a cluster must grant, the use cases (feature `logical-cloud`) | `kubeconfig`, `preflight`, `service` |
 //! | Kinds of problems that a server tells (feature `logical-cloud`) | `problem` |
+//! | The reader of YAML and JSON from outside (feature `yaml`) | `yaml` |
 //!
 //! Without default features only the first six rows remain: what the sync engine needs, with no model of logical clouds
 //! and no cryptography but a digest.
@@ -66,3 +67,5 @@ pub mod status;
 pub mod subject;
 pub mod tally;
 pub mod weight;
+#[cfg(feature = "yaml")]
+pub mod yaml;

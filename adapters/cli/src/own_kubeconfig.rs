@@ -12,6 +12,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dcm_core::kubeconfig::KUBECONFIG_BYTES_MAX;
 use dcm_core::secret::Secret;
+use dcm_core::yaml;
 use serde_json::{Map, Value, json};
 
 use crate::exit::{Ended, Exit};
@@ -96,11 +97,7 @@ fn single(
 
 /// The whole kubeconfig. An empty one is one without anything in it.
 fn parse(text: &Secret) -> Result<Value, String> {
-    let options = serde_saphyr::options! { with_snippet: false };
-    let root: Value = serde_saphyr::from_str_with_options(text.expose(), options).map_err(|error| {
-        let (line, column) = error.location().map_or((1, 1), |place| (place.line(), place.column()));
-        format!("line {line}, column {column}: it must be one well-formed YAML or JSON document")
-    })?;
+    let root: Value = yaml::read(text.expose()).map_err(|unreadable| unreadable.to_string())?;
     if root.is_object() || root.is_null() {
         Ok(root)
     } else {

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use dcm_core::port::cluster::Error;
 use dcm_core::secret::Secret;
+use dcm_core::yaml::{self, Place, Unreadable};
 use kube::config::{AuthInfo, Cluster, ExecConfig, ExecInteractiveMode, Kubeconfig};
 
 use crate::embedded;
@@ -75,11 +76,14 @@ pub enum Refusal {
     /// It is no YAML or JSON document of a kubeconfig's form.
     #[error("line {line}, column {column}: it is not one well-formed kubeconfig")]
     Malformed {
-        /// Line, from 1; 0 when unknown.
+        /// Line, from 1.
         line: u64,
-        /// Column, from 1; 0 when unknown.
+        /// Column, from 1.
         column: u64,
     },
+    /// It breaks a limit or rule of the [reader](yaml).
+    #[error(transparent)]
+    Limit(Unreadable),
     /// A field breaks a rule.
     #[error("{path}: {rule}")]
     Field {
@@ -174,13 +178,9 @@ fn parse(text: &str) -> Result<Kubeconfig, Refusal> {
     if text.len() > KUBECONFIG_BYTES_MAX {
         return Err(Refusal::TooLarge);
     }
-    // The parser's own words may quote the text.
-    serde_saphyr::from_str(text).map_err(|error| {
-        let location = error.location();
-        Refusal::Malformed {
-            line: location.map_or(0, |location| location.line()),
-            column: location.map_or(0, |location| location.column()),
-        }
+    yaml::read(text).map_err(|unreadable| match unreadable {
+        Unreadable { place: Place { line, column }, rule: None } => Refusal::Malformed { line, column },
+        limit => Refusal::Limit(limit),
     })
 }
 

@@ -9,6 +9,7 @@ use std::process::Stdio;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dcm_core::port::cluster::Error;
+use dcm_core::yaml;
 use http::HeaderValue;
 use jiff::{SignedDuration, Timestamp};
 use kube::config::{AuthInfo, ExecConfig, ExecInteractiveMode};
@@ -111,7 +112,8 @@ async fn run(exec: &ExecConfig) -> Result<Credential, Error> {
 fn read(answer: &[u8]) -> Result<Credential, Error> {
     let no_credential = || unusable(NO_CREDENTIAL);
     // Some programs say it in YAML, and kubectl takes that too.
-    let Answer { status } = serde_saphyr::from_slice(answer).map_err(|_| no_credential())?;
+    let text = std::str::from_utf8(answer).map_err(|_| no_credential())?;
+    let Answer { status } = yaml::read(text).map_err(|_| no_credential())?;
     let token = status.token.filter(|token| !token.is_empty());
     let token = token.map(|token| authorization(&token).ok_or_else(no_credential)).transpose()?;
     let token = token.map(|header| Token { header, expires: status.expiration_timestamp });

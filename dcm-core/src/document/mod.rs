@@ -58,7 +58,8 @@ use refused::Wrong;
 use written::Written;
 
 pub use crate::refusal::REFUSALS_MAX;
-pub use refused::{Place, Refused, RefusedText};
+pub use crate::yaml::{ALIASED_NODES_MAX, DEPTH_MAX, NODES_MAX, Place};
+pub use refused::{Refused, RefusedText};
 pub use schema::json_schema;
 pub use write::{WriteError, to_json, to_yaml};
 
@@ -73,16 +74,6 @@ pub const TEXT_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Most documents in one text.
 pub const DOCUMENTS_MAX: usize = 1000;
-
-/// Deepest nesting of lists and mappings. A document's own fields take 8, the deepest known Kubernetes objects 30.
-pub const DEPTH_MAX: usize = 64;
-
-/// Most lists, mappings and scalars that all aliases of one text may stand for: enough to say things once, too few to
-/// fill the memory with ten lines.
-pub const ALIASED_NODES_MAX: usize = 10_000;
-
-/// Most lists, mappings and scalars in one document. A cloud with 10,000 cluster references has about 100,000.
-pub const NODES_MAX: usize = 250_000;
 
 /// How much [`parse`] takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,12 +8,9 @@ use serde_saphyr::granit_parser::{self, Event, Marker, Parser, ScalarStyle};
 
 use crate::shape::Cursor;
 
-use super::refused::Place;
 use super::schema::json_schema;
-use super::{NODES_MAX, Position, REFUSALS_MAX};
-
-/// Most events that are looked at. A document's lists and mappings have two events each, its scalars one.
-pub(super) const EVENTS_MAX: usize = 2 * NODES_MAX;
+use super::{Position, REFUSALS_MAX};
+use crate::yaml::{EVENTS_MAX, Place};
 
 /// The outline of a text.
 #[derive(Default)]

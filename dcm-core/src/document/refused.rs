@@ -3,29 +3,10 @@
 use std::fmt;
 
 use crate::refusal::{Refusal, Refusals};
+use crate::yaml::{Place, Unreadable};
 
 use super::outline::Outline;
 use super::{Position, REFUSALS_MAX};
-
-/// A place in a text, in lines and characters from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
-    /// The line.
-    pub line: u64,
-    /// The column, in characters.
-    pub column: u64,
-}
-
-impl Place {
-    /// The beginning of a text.
-    pub const START: Self = Self { line: 1, column: 1 };
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}", self.line, self.column)
-    }
-}
 
 /// One refusal of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,14 +61,6 @@ pub(super) enum Wrong {
     Unreadable(Unreadable),
     /// The cloud of this name is in an earlier document, too.
     SameName(String, Position),
-}
-
-/// Why a document can't be read.
-pub(super) struct Unreadable {
-    /// Where.
-    pub(super) place: Place,
-    /// The rule that it breaks; none for those of YAML and JSON themselves.
-    pub(super) rule: Option<String>,
 }
 
 /// Looks up where everything that is wrong is in the text, and puts it in the order of the text.

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use crate::secret::Secret;
+use crate::yaml::{self, Place, Unreadable};
 
 /// Largest kubeconfig that is read, in bytes. One cluster takes about 6 KiB; a person may have many hundreds.
 pub const KUBECONFIG_BYTES_MAX: usize = 8 * 1024 * 1024;
@@ -13,15 +14,23 @@ pub enum Invalid {
     /// It is over [`KUBECONFIG_BYTES_MAX`].
     #[error("the kubeconfig must be at most 8 MiB")]
     TooLarge,
-    /// It isn't one document of YAML or JSON, or a key is in it twice.
-    #[error(
-        "the kubeconfig must be one YAML or JSON document without duplicate keys; see line {line}, column {column}"
-    )]
+    /// It isn't one document of YAML or JSON.
+    #[error("the kubeconfig must be one YAML or JSON document; see line {line}, column {column}")]
     Syntax {
         /// The line, from 1.
         line: u64,
         /// The column, from 1.
         column: u64,
+    },
+    /// It breaks a limit or rule of the [reader](crate::yaml).
+    #[error("the kubeconfig {rule}; see line {line}, column {column}")]
+    Limit {
+        /// The line, from 1.
+        line: u64,
+        /// The column, from 1.
+        column: u64,
+        /// The limit or rule.
+        rule: String,
     },
     /// A field is missing or refused.
     #[error("{path}: {rule}")]
@@ -31,6 +40,15 @@ pub enum Invalid {
         /// The rule that it breaks.
         rule: &'static str,
     },
+}
+
+impl From<Unreadable> for Invalid {
+    fn from(Unreadable { place: Place { line, column }, rule }: Unreadable) -> Self {
+        match rule {
+            Some(rule) => Self::Limit { line, column, rule },
+            None => Self::Syntax { line, column },
+        }
+    }
 }
 
 /// The [`Invalid::Field`] of a path and a rule.
@@ -52,12 +70,7 @@ pub(super) fn parse(text: &Secret) -> Result<Map<String, Value>, Invalid> {
     if text.len() > KUBECONFIG_BYTES_MAX {
         return Err(Invalid::TooLarge);
     }
-    // The reader's own messages quote what they don't like: only the place is taken from them.
-    let options = serde_saphyr::options! { with_snippet: false };
-    let value: Value = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-        let (line, column) = error.location().map_or((1, 1), |place| (place.line(), place.column()));
-        Invalid::Syntax { line: line.max(1), column: column.max(1) }
-    })?;
+    let value: Value = yaml::read(text)?;
     let root = match value {
         Value::Null => Map::new(),
         Value::Object(root) => root,

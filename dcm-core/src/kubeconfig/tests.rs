@@ -246,7 +246,6 @@ fn a_broken_file_is_refused_with_its_place_and_none_of_its_content() {
     let rows = [
         (format!("users:\n- name: a\n  user:\n    token: \"{TOKEN}\n"), (5, 1)),
         (format!("token: {TOKEN}\n  key: {KEY}\n"), (2, 6)),
-        (format!("token: {TOKEN}\ntoken: {KEY}\n"), (2, 1)),
         (format!("a: {TOKEN}\n---\nb: {KEY}\n"), (3, 1)),
     ];
     for (text, (line, column)) in rows {
@@ -256,6 +255,10 @@ fn a_broken_file_is_refused_with_its_place_and_none_of_its_content() {
         assert_eq!(error, MergeError::Existing(expected));
         assert_shows_no_secret(&error);
     }
+    let twice = Secret::new(format!("token: {TOKEN}\ntoken: {KEY}\n"));
+    let expected = Invalid::Limit { line: 2, column: 1, rule: "has a key twice".to_owned() };
+    assert_eq!(Admin::read(&twice).unwrap_err(), expected);
+    assert_shows_no_secret(&expected);
     let too_large = Secret::new(" ".repeat(KUBECONFIG_BYTES_MAX + 1));
     assert_eq!(Admin::read(&too_large).unwrap_err(), Invalid::TooLarge);
     assert!(matches!(Admin::read(&Secret::new(TOKEN)), Err(Invalid::Field { path, .. }) if path.is_empty()));

@@ -5,4 +5,5 @@ mod debug;
 mod document;
 mod golden;
 mod in_order;
+mod kubeconfig;
 mod service;

@@ -90,8 +90,7 @@ impl Contexts {
             return Ok(Self::default());
         }
         // What is wrong is told without the text, in which tokens are.
-        let options = serde_saphyr::options! { with_snippet: false };
-        serde_saphyr::from_str_with_options(text.expose(), options)
+        dcm_core::yaml::read_own(text.expose())
             .with_context(|| format!("{} is not understood", file.display()))
     }
 

@@ -6,6 +6,7 @@ use std::io;
 use std::path::PathBuf;
 
 use dcm_core::refusal::{Checks, Path, Refusals};
+use dcm_core::yaml::{self, Unreadable};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,14 @@ pub enum FileError {
         line: u64,
         /// The column, from 1.
         column: u64,
+    },
+    /// It breaks a limit or rule of the [reader](dcm_core::yaml).
+    #[error("{} is no file of tokens", file.display())]
+    Limit {
+        /// The file.
+        file: PathBuf,
+        /// The limit or rule, with its place.
+        source: Unreadable,
     },
     /// Its entries break rules.
     #[error("{} has entries that are not taken", file.display())]
@@ -235,10 +244,9 @@ impl Tokens {
             column: column.max(1),
         };
         let text = std::str::from_utf8(bytes).map_err(|_| syntax(1, 1))?;
-        let options = serde_saphyr::options! { with_snippet: false };
-        let tokens: TokenFile = serde_saphyr::from_str_with_options(text, options).map_err(|error| {
-            let (line, column) = error.location().map_or((1, 1), |place| (place.line(), place.column()));
-            syntax(line, column)
+        let tokens: TokenFile = yaml::read(text).map_err(|source| match &source.rule {
+            Some(_) => FileError::Limit { file: self.file.clone(), source },
+            None => syntax(source.place.line, source.place.column),
         })?;
         match tokens.check() {
             Ok(()) => Ok(tokens),

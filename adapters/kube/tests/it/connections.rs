@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::bombs;
 use crate::common::answering::{answer, answering, going_on};
 use crate::common::*;
 use async_trait::async_trait;
@@ -57,6 +58,31 @@ async fn a_burst_of_requests_shares_one_connection() {
     let made = futures::future::join_all(maps.iter().map(|map| cluster.create(&call, map))).await;
     assert!(made.iter().all(Result::is_ok), "{:?}", made.iter().find(|made| made.is_err()));
     assert_eq!(count.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kubeconfig_that_costs_more_than_its_size_is_refused_before_anything_is_sent() {
+    let environment = Environment::shared(1).await.unwrap();
+    let server = &environment.clusters()[0];
+    let direct = server.url_by(Route::Direct);
+    let (address, count) = counting_proxy(direct.trim_start_matches("https://").to_owned()).await;
+    let kubeconfig = server.admin_kubeconfig(Route::Direct).replace(&direct, &format!("https://{address}"));
+    let options = Options { allowed: Allowed::everything(), ..Options::default() };
+    connect(&kubeconfig, &options).await;
+    for (name, text, limit) in bombs::small(&kubeconfig) {
+        let refused = KubeCluster::connect(&Secret::new(text), &options).await.err();
+        let Some(Error::Kubeconfig { reason }) = refused else { panic!("{name}: {refused:?}") };
+        assert!(
+            reason.starts_with("line ") && reason.ends_with(&format!(": it {limit}")),
+            "{name}: {reason}"
+        );
+    }
+    for (name, text, _) in bombs::large(&kubeconfig) {
+        let refused = KubeCluster::connect(&Secret::new(text), &options).await.err();
+        let Some(Error::Kubeconfig { reason }) = refused else { panic!("{name}: {refused:?}") };
+        assert_eq!(reason, "it is larger than 262144 bytes", "{name}");
+    }
+    assert_eq!(count.load(Ordering::Relaxed), 0);
 }
 
 /// A kubeconfig without a credential for a server without TLS, and this more about the cluster.

@@ -3,6 +3,8 @@
 
 mod admin_role;
 mod aggregated;
+#[path = "../../../../dcm-core/tests/it/kubeconfig/bombs.rs"]
+mod bombs;
 mod common;
 mod connections;
 mod contract;

@@ -127,6 +127,5 @@ fn read(file: &Path) -> anyhow::Result<Settings> {
     let is_whole = u64::try_from(text.len()).is_ok_and(|bytes| bytes <= SETTINGS_BYTES_MAX);
     anyhow::ensure!(is_whole, "{} has more than {SETTINGS_BYTES_MAX} bytes", file.display());
     // A line of it may have a password.
-    let read = serde_saphyr::from_str_with_options(&text, serde_saphyr::options! { with_snippet: false });
-    read.with_context(|| format!("{} is no file of settings", file.display()))
+    dcm_core::yaml::read_own(&text).with_context(|| format!("{} is no file of settings", file.display()))
 }

@@ -9,7 +9,10 @@ use dcm_server::{Configuration, Deployment};
 use serde_json::{Value, json};
 
 use crate::bad_documents::bad_kubeconfigs::{CLUSTER, Row, USER, table, with};
+use crate::bad_documents::bombs;
 use crate::bad_documents::standing::Standing;
+use crate::common::User;
+use crate::common::server::Server;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_bad_kubeconfig_is_refused_by_its_field_and_changes_nothing() {
@@ -35,6 +38,74 @@ async fn every_bad_kubeconfig_is_refused_by_its_field_and_changes_nothing() {
             standing.assert_unchanged(&before, name);
         }
     }
+}
+
+/// Each bomb behind the lines of a kubeconfig of the first cluster.
+fn all_bombs(standing: &Standing) -> Vec<bombs::Bomb> {
+    let good: Value = serde_saphyr::from_str(&standing.kubeconfig()).unwrap();
+    let head = serde_saphyr::to_string(&good).unwrap();
+    [bombs::small(&head), bombs::large(&head)].concat()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_file_that_costs_more_than_its_size_is_refused_by_its_limit_and_changes_nothing() {
+    let standing = Standing::new("bombs").await;
+    let before = standing.before();
+    for (name, text, limit) in all_bombs(&standing) {
+        let file = standing.user.write("bomb.kubeconfig", &text);
+        let file = file.to_str().unwrap();
+        for arguments in [
+            &["cluster", "add", "real/bad", "--kubeconfig", file][..],
+            &["cluster", "add", "real/bad", "--unchecked", "--kubeconfig", file],
+            &["cluster", "update", "real/cluster-1", "--kubeconfig", file],
+        ] {
+            let ran = standing.user.run(arguments);
+            assert_eq!((ran.code, &*ran.out), (3, ""), "{name}: {}", ran.err);
+            let is_named = ran.err.starts_with(&format!("dcm: kubeconfig {file}: line "))
+                && ran.err.ends_with(&format!(": it {limit}\n"));
+            assert!(is_named, "{name}: {}", ran.err);
+            standing.assert_unchanged(&before, name);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_refuses_what_costs_more_than_its_size_in_both_dialects_and_changes_nothing() {
+    let standing = Standing::new("rest-bombs").await;
+    let both = ["--listen", "127.0.0.1:0", "--emco-listen", "127.0.0.1:0"];
+    let (server, _log) = Server::serving(User::new(), &both);
+    let made = server.ask("POST /v2/cluster-providers\n\n{\"metadata\": {\"name\": \"real\"}}");
+    assert!(made.starts_with("201"), "{made}");
+    let clusters = "/v2/cluster-providers/real/clusters";
+    let good = json!({"metadata": {"name": "good"}, "spec": {"kubeconfig": standing.kubeconfig()}});
+    let made = server.ask(&format!("POST {clusters}\n\n{good}"));
+    assert!(made.starts_with("201"), "{made}");
+    let listed = server.ask(&format!("GET {clusters}"));
+    let before = standing.before();
+    for (name, text, limit) in all_bombs(&standing) {
+        let body = json!({"metadata": {"name": "bad"}, "spec": {"kubeconfig": text}});
+        let update = json!({"metadata": {"name": "good"}, "spec": {"kubeconfig": text}});
+        let form = format!(
+            "--part\nContent-Disposition: form-data; name=\"metadata\"\n\n{}\n\
+             --part\nContent-Disposition: form-data; name=\"file\"; filename=\"filename\"\n\n{}\n--part--\n",
+            json!({"metadata": {"name": "bad"}}),
+            text.trim_end()
+        );
+        let emco = format!("POST {clusters}\nContent-Type: multipart/form-data; boundary=part\n\n{form}");
+        let answers = [
+            server.ask(&format!("POST {clusters}\n\n{body}")),
+            server.ask(&format!("POST {clusters}?unchecked=true\n\n{body}")),
+            server.ask(&format!("PUT {clusters}/good\n\n{update}")),
+            server.ask(&format!("POST {clusters}/good/check\n\n{}", json!({"kubeconfig": text}))),
+            server.listeners()[1].ask(&emco),
+        ];
+        for (number, answer) in answers.iter().enumerate() {
+            assert!(answer.starts_with('4') && answer.contains(limit), "{name}, request {number}: {answer}");
+        }
+        assert_eq!(server.ask(&format!("GET {clusters}")), listed, "{name}");
+        standing.assert_unchanged(&before, name);
+    }
+    server.stop();
 }
 
 /// Good in themselves, and of no use: how each fails, by the field that it comes from.

@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod bad_kubeconfigs;
+#[path = "../../../../../dcm-core/tests/it/kubeconfig/bombs.rs"]
+mod bombs;
 #[path = "../../../../../dcm-core/tests/it/document/bad_documents.rs"]
 #[allow(dead_code, reason = "who else sees it is a matter of the documents' own tests")]
 mod documents;
