@@ -162,17 +162,18 @@ fn the_server_must_be_an_https_url() {
 
 #[test]
 fn what_is_malformed_is_refused_by_place_and_without_its_content() {
+    let malformed = "it is not one well-formed kubeconfig";
     let table = [
-        with("", "", "---\ncurrent-context: other\n"),
-        with("", "    token: [hunter2]\n", ""),
-        with("", "    token: hunter2\n    token: hunter3\n", ""),
-        "hunter2: [".to_owned(),
-        "hunter2".to_owned(),
-        with("", &format!("    as: {}\n", "[".repeat(10_000)), ""),
+        (with("", "", "---\ncurrent-context: other\n"), malformed),
+        (with("", "    token: [hunter2]\n", ""), malformed),
+        (with("", "    token: hunter2\n    token: hunter3\n", ""), "it has a key twice"),
+        ("hunter2: [".to_owned(), malformed),
+        ("hunter2".to_owned(), malformed),
+        (with("", &format!("    as: {}\n", "[".repeat(10_000)), ""), "it must be nested at most 64 deep"),
     ];
-    for text in table {
+    for (text, expected) in table {
         let refusal = refusal(&text, &Allowed::everything());
-        assert!(refusal.ends_with("it is not one well-formed kubeconfig"), "{refusal}");
+        assert!(refusal.ends_with(expected), "{refusal}");
         assert!(!refusal.contains("hunter"), "{refusal}");
     }
     let huge = with("", "", &format!("# {}\n", "x".repeat(KUBECONFIG_BYTES_MAX)));
@@ -187,5 +188,5 @@ fn a_bomb_of_aliases_is_refused() {
         bomb.push_str(&format!("a{level}: &a{level} [{}]\n", below.trim_end_matches(", ")));
     }
     let refusal = refusal(&with("", "", &bomb), &Allowed::everything());
-    assert!(refusal.ends_with("it is not one well-formed kubeconfig"), "{refusal}");
+    assert!(refusal.ends_with("it must have aliases (*…) for at most 10000 nodes in all"), "{refusal}");
 }

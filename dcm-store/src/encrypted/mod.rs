@@ -10,12 +10,16 @@
 //! written without the keys is there as one that can't be read, and so is one whose secrets can't be opened or stand there in
 //! clear. All other documents are read as ever.
 //!
+//! The store below is held to what it is asked: a document of another path is no answer to a read, whether or not its MAC is valid, and
+//! neither is a page with documents of another prefix, out of order or twice. A watch that shows another path is lost.
+//!
 //! A MAC does not cover *when* a document was written: a client that writes below the wrapper can put an *earlier* content of
 //! the same path back, copy a document from the same path of another store with the same keys, or delete one.
 //!
 //! A sealed secret is a third longer than the clear one and some 100 bytes more; the limit of a document's size counts
 //! the sealed form, and not the MAC. Random nonces of one key are good for some 2^32 sealed values; take a new key before that.
 
+mod asked;
 mod keyring;
 mod mac;
 mod rekeying;
@@ -32,6 +36,7 @@ use dcm_core::port::store::{
 };
 use futures::{StreamExt, stream};
 
+use asked::Asked;
 use mac::Unverified;
 
 pub use keyring::{InvalidKeyId, KEY_BYTES, KeyId, Keyring, KeyringError};
@@ -43,7 +48,7 @@ pub use witness::{KeysError, ROOM, is_sealed};
 /// other store without it can't be read.
 pub struct EncryptedStore<S: ?Sized> {
     keys: Arc<dyn KeyringSource>,
-    inner: Arc<S>,
+    inner: Asked<S>,
 }
 
 impl<S: Store + ?Sized> EncryptedStore<S> {
@@ -56,7 +61,7 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
     /// The same with keys that may change while it runs.
     #[must_use]
     pub fn with_keys(inner: Arc<S>, keys: Arc<dyn KeyringSource>) -> Self {
-        Self { inner, keys }
+        Self { inner: Asked(inner), keys }
     }
 
     /// Verifies what the other store gave, and opens its secrets: for a caller that reads that store directly.

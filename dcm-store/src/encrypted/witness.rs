@@ -107,7 +107,7 @@ impl<S: Store + ?Sized> EncryptedStore<S> {
     /// Verifies and opens one of the documents with a MAC, if there are any; `shut` is the error of an earlier attempt.
     async fn open_any(&self, mut shut: Option<Error>) -> Result<(), KeysError> {
         let signed =
-            protected(&*self.inner).try_filter(|entry| future::ready(mac::is_signed(&entry.document)));
+            protected(&self.inner).try_filter(|entry| future::ready(mac::is_signed(&entry.document)));
         let mut signed = pin!(signed.take(SHUT_MAX));
         while let Some(entry) = signed.try_next().await? {
             match self.opened(entry).await {

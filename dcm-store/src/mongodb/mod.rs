@@ -8,6 +8,7 @@
 //! once. It ends as lost when the server can't be asked, or its clock was set back.
 
 mod clock;
+mod collection;
 mod failure;
 mod form;
 mod location;
@@ -53,7 +54,8 @@ impl MongoDbStore {
     /// Opens it: sees that the server answers and does what is needed, and makes the collection's indexes.
     ///
     /// # Errors
-    /// [`Error::Failed`] when the server refuses us or will not do, or the location can't be used; [`Error::Unavailable`] when it
+    /// [`Error::Failed`] when the server refuses us or will not do, the location can't be used, or the collection is a view or has a
+    /// collation, a validator, or what removes documents; [`Error::Unavailable`] when it
     /// does not answer; [`Error::Invalid`] for a location that breaks a rule.
     pub async fn open(location: &Location) -> Result<Self, Error> {
         location.check().map_err(|reason| Error::Invalid { reason })?;

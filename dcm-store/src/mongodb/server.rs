@@ -10,6 +10,7 @@ use mongodb::options::ClientOptions;
 use mongodb::{Client, Database};
 
 use super::clock::Clock;
+use super::collection;
 use super::failure::{not_an_answer, of_code, of_driver, of_update, timed_out, unavailable};
 use super::location::Location;
 use super::record::{CHANGED, ID, INDEXES, Index};
@@ -94,16 +95,42 @@ impl Server {
         server.is_one_of_many =
             hello.contains_key("setName") || hello.get_str("msg").is_ok_and(|msg| msg == "isdbgrid");
         server.clock = Clock::at(time(&hello)?);
+        let is_there = server.check_collection().await?;
         server.make_indexes().await?;
+        if !is_there {
+            // Another client may have been faster.
+            server.check_collection().await?;
+        }
         server.counts_updates = server.try_updates().await?;
         Ok(server)
+    }
+
+    /// Checks the collection, and returns whether it is there.
+    async fn check_collection(&self) -> Result<bool, Error> {
+        let command = doc! { "listCollections": 1, "filter": { "name": &self.collection } };
+        let listed = self.records(command, usize::MAX).await?.map_err(|error| of_driver(&error))?;
+        let of_name = |listed: &&Document| listed.get_str("name").is_ok_and(|name| name == self.collection);
+        match listed.iter().find(of_name) {
+            Some(listed) => self.refused_by(collection::check(listed)).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    fn refused_by(&self, checked: Result<(), String>) -> Result<(), Error> {
+        checked.map_err(|why| Error::Failed {
+            reason: format!("the collection {:?} can't be used: {why}", self.collection),
+            source: None,
+        })
     }
 
     /// Makes those of the indexes that are missing: whoever prepares the collection need not let us make any.
     async fn make_indexes(&self) -> Result<(), Error> {
         let there = self.indexes().await?;
+        for index in &there {
+            self.refused_by(collection::check_index(index))?;
+        }
         for Index { name, fields, is_sparse } in INDEXES {
-            if !there.iter().any(|there| there == name) {
+            if !there.iter().any(|there| there.get_str("name").is_ok_and(|there| there == name)) {
                 let key: Document =
                     fields.iter().map(|field| ((*field).to_owned(), Bson::Int32(1))).collect();
                 let index = doc! { "key": key, "name": name, "sparse": is_sparse };
@@ -113,14 +140,12 @@ impl Server {
         Ok(())
     }
 
-    /// The names of the indexes that are there.
-    async fn indexes(&self) -> Result<Vec<String>, Error> {
-        let indexes = match self.records(doc! { "listIndexes": &self.collection }, usize::MAX).await? {
-            Err(refusal) if is_about(&refusal, NAMESPACE_NOT_FOUND) => return Ok(Vec::new()),
-            listed => listed.map_err(|error| of_driver(&error))?,
-        };
-        let names = indexes.iter().filter_map(|index| index.get_str("name").ok());
-        Ok(names.map(ToOwned::to_owned).collect())
+    /// The indexes that are there.
+    async fn indexes(&self) -> Result<Vec<Document>, Error> {
+        match self.records(doc! { "listIndexes": &self.collection }, usize::MAX).await? {
+            Err(refusal) if is_about(&refusal, NAMESPACE_NOT_FOUND) => Ok(Vec::new()),
+            listed => listed.map_err(|error| of_driver(&error)),
+        }
     }
 
     /// Tries, without writing anything, whether an update that does not find its record stops those after it, as our batches

@@ -1,12 +1,14 @@
-//! The file: its making, its rights, its schema.
+//! The file: its making, its rights, its connections.
 
 use std::path::Path as FilePath;
 use std::time::Duration;
 
 use dcm_core::port::store::Error;
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::failure::{failed, of_sqlite, refused};
+use super::schema;
 use crate::private_file;
 
 /// How long a call waits for the lock of another process before it says that the store is not available. Commits
@@ -21,17 +23,6 @@ const APPLICATION_ID: i32 = 0x4443_4D00;
 
 /// The schema that this version writes, and the newest that it reads.
 const SCHEMA_VERSION: i32 = 1;
-
-/// - `documents` has row ids: documents of some kilobytes lie better in the leaves of a table than in an index.
-/// - `changes` says which path was written or deleted when, for watches of other processes; old rows go.
-/// - `counter` holds the last version given to any write: it outlives deleted documents.
-const SCHEMA: &str = "
-    CREATE TABLE documents (
-        path TEXT NOT NULL PRIMARY KEY COLLATE BINARY, version INTEGER NOT NULL, document TEXT NOT NULL
-    ) STRICT;
-    CREATE TABLE changes (version INTEGER PRIMARY KEY, path TEXT NOT NULL) STRICT;
-    CREATE TABLE counter (row INTEGER PRIMARY KEY CHECK (row = 1), version INTEGER NOT NULL) STRICT;
-    INSERT INTO counter VALUES (1, 0);";
 
 /// Makes the file when there is none: whole, and open to its owner only, before anybody else can see it. Takes from
 /// others what rights they have to a file that is there.
@@ -77,12 +68,16 @@ pub(super) fn connect(file: &FilePath) -> Result<Connection, Error> {
         connection.pragma_update(None, "secure_delete", "ON")?;
         connection.pragma_update(None, "temp_store", "MEMORY")?;
         connection.pragma_update(None, "journal_size_limit", LOG_BYTES_KEPT)?;
+        // None of ours is one, and another program may add some while the file is open.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
         Ok(connection)
     });
     opened.map_err(of_sqlite)
 }
 
-/// Checks that the file is a store which this version can write, and makes the tables in an empty file.
+/// Checks that the file is a store which this version can write, and makes the tables in an empty file. A file with other tables,
+/// indexes, triggers or views is refused.
 pub(super) fn prepare(connection: &Connection) -> Result<(), Error> {
     let schema = check_identity(connection)?;
     let journal: String = connection
@@ -94,7 +89,10 @@ pub(super) fn prepare(connection: &Connection) -> Result<(), Error> {
     if connection.is_readonly("main").map_err(of_sqlite)? {
         return refused("the store's file can't be written");
     }
-    if schema == 0 { make_tables(connection) } else { Ok(()) }
+    if schema == 0 {
+        make_tables(connection)?;
+    }
+    schema::check(connection)
 }
 
 /// The schema version of the file; 0 for an empty one.
@@ -121,7 +119,7 @@ fn make_tables(connection: &Connection) -> Result<(), Error> {
         // Somebody else may have been faster.
         let schema: i32 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
         if schema == 0 {
-            transaction.execute_batch(SCHEMA)?;
+            schema::make(&transaction)?;
             transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
             transaction.pragma_update(None, "user_version", SCHEMA_VERSION)?;
         }

@@ -11,6 +11,7 @@
 mod connection;
 mod failure;
 mod reader;
+mod schema;
 mod writer;
 
 use std::path::{Path as FilePath, PathBuf};
@@ -55,8 +56,8 @@ impl SqliteStore {
     /// Opens the file, and makes it (mode 0600) when there is none; its folder must be there.
     ///
     /// # Errors
-    /// [`Error::Failed`] when the file can't be read and written, is damaged, is something else than a store, or was
-    /// written by a newer version of this crate; [`Error::Unavailable`] when other processes keep it locked.
+    /// [`Error::Failed`] when the file can't be read and written, is damaged, is something else than a store, has tables, indexes,
+    /// triggers or views that a store does not have, or was written by a newer version of this crate; [`Error::Unavailable`] when other processes keep it locked.
     pub async fn open(file: impl AsRef<FilePath>) -> Result<Self, Error> {
         Self::open_with(file.as_ref(), connection::make_file).await
     }

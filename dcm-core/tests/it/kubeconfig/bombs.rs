@@ -38,9 +38,13 @@ pub(crate) fn small(head: &str) -> Vec<Bomb> {
 
 /// Those of half a megabyte and more.
 pub(crate) fn large(head: &str) -> Vec<Bomb> {
-    let keys: String = (0..126_000).map(|number| format!("k{number}: 1\n")).collect();
+    // Four letters each: the largest body of a registration is 1 MiB.
+    let letter =
+        |number: u32, place: u32| char::from_u32(u32::from('a') + number / 26_u32.pow(place) % 26).unwrap();
+    let key = |number: u32| (0..4).rev().map(|place| letter(number, place)).chain([',']).collect::<String>();
+    let keys: String = (0..126_000).map(key).collect();
     vec![
-        ("very many keys", format!("{head}{keys}"), NODES),
+        ("very many keys", format!("{head}zzzz: {{{keys}}}\n"), NODES),
         ("very many items", format!("{head}a: [{}]\n", "x,".repeat(260_000)), NODES),
     ]
 }
