@@ -130,9 +130,8 @@ impl Tenant {
     }
 
     async fn make_roles(&self, extent: Extent) -> Result<()> {
-        let names =
-            (0..NAMES_OF_RULE).map(|number| format!("{number:0>1$}", extent.role_bytes / NAMES_OF_RULE));
-        let names: Vec<String> = names.collect();
+        let width = extent.role_bytes / NAMES_OF_RULE;
+        let names: Vec<String> = (0..NAMES_OF_RULE).map(|number| format!("{number:0>width$}")).collect();
         for number in 0..extent.roles {
             let role = json!({
                 "metadata": {

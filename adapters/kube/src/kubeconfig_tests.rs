@@ -169,7 +169,7 @@ fn what_is_malformed_is_refused_by_place_and_without_its_content() {
         (with("", "    token: hunter2\n    token: hunter3\n", ""), "it has a key twice"),
         ("hunter2: [".to_owned(), malformed),
         ("hunter2".to_owned(), malformed),
-        (with("", &format!("    as: {}\n", "[".repeat(10_000)), ""), "it must be nested at most 64 deep"),
+        (with("", &format!("    as: {}\n", "[".repeat(10_000)), ""), malformed),
     ];
     for (text, expected) in table {
         let refusal = refusal(&text, &Allowed::everything());

@@ -1,6 +1,12 @@
 //! A file or a collection that is not as the store makes it is not opened, and the error names what is not the store's.
 #![allow(clippy::unwrap_used)]
-#![cfg(all(feature = "sqlite", feature = "mongodb"))]
+#![cfg(all(
+    feature = "memory",
+    feature = "sqlite",
+    feature = "etcd",
+    feature = "mongodb",
+    feature = "encrypted"
+))]
 
 use std::path::Path as FilePath;
 

@@ -1,5 +1,11 @@
 //! What stands before a server of MongoDB's protocol and does what that server can't: another collation, a view.
-#![cfg(feature = "mongodb")]
+#![cfg(all(
+    feature = "memory",
+    feature = "sqlite",
+    feature = "etcd",
+    feature = "mongodb",
+    feature = "encrypted"
+))]
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -313,6 +313,36 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_costs_more_than_its_size_is_refused_by_the_limit() {
+        let first = entry("one", "01");
+        let more = |id: u32| {
+            format!("- {{name: n{id}, id: '{id:016}', user: u, hash: '{}', groups: *g}}\n", first.hash)
+        };
+        let groups = format!("&g [{}]", (0..4000).map(|group| format!("g{group},")).collect::<String>());
+        let tokens: String = (1..5).map(more).collect();
+        let (id, hash) = (&first.id, &first.hash);
+        let aliases = format!(
+            "tokens:\n- {{name: one, id: '{id}', user: u, hash: '{hash}', groups: {groups}}}\n{tokens}"
+        );
+        let merged = format!(
+            "tokens:\n- &a {{name: one, id: '{id}', user: u, hash: '{hash}'}}\n- {{<<: *a, id: b}}\n"
+        );
+        let many = format!("tokens: [{{groups: [{}]}}]", "g,".repeat(260_000));
+        for (text, limit) in [
+            (aliases, "it must have aliases (*…) for at most 10000 nodes in all"),
+            (many, "it must have at most 250000 nodes"),
+            ("tokens: []\ntokens: []\n".to_owned(), "line 2, column 1: it has a key twice"),
+            (merged, "it must not have merge keys (<<): write the fields out"),
+        ] {
+            let error = open(&text).unwrap_err();
+            assert!(
+                error.starts_with("/tokens is no file of tokens: line ") && error.ends_with(limit),
+                "{error}"
+            );
+        }
+    }
+
+    #[test]
     fn two_tokens_are_never_called_the_same() {
         let tokens = vec![
             entry("one", "01"),

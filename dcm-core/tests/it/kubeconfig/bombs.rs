@@ -12,7 +12,7 @@ pub(crate) type Bomb = (&'static str, String, &'static str);
 pub(crate) fn small(head: &str) -> Vec<Bomb> {
     let of = |name, text: &str, rule| (name, format!("{head}{text}\n"), rule);
     vec![
-        of("aliases of aliases", &doubling(9, |before| vec![before; 9].join(",")), ALIASES),
+        of("aliases of aliases", &doubling(9, |before| [before; 9].join(",")), ALIASES),
         of("aliases of aliases as fields", &format!("users_: {{{}}}", fields_of_aliases()), ALIASES),
         of(
             "one long list, ten times",
@@ -29,7 +29,7 @@ pub(crate) fn small(head: &str) -> Vec<Bomb> {
         of("lists in lists by dashes", &format!("a:\n{}x", "- ".repeat(400)), DEPTH),
         of(
             "merge keys of merge keys",
-            &doubling(9, |before| format!("{{<<: [{}]}}", vec![before; 9].join(","))),
+            &doubling(9, |before| format!("{{<<: [{}]}}", [before; 9].join(","))),
             MERGE,
         ),
         of("one merge key", "a: &a {x: y}\nb: {<<: *a}", MERGE),

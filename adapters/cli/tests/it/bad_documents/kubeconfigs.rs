@@ -108,6 +108,30 @@ async fn a_server_refuses_what_costs_more_than_its_size_in_both_dialects_and_cha
     server.stop();
 }
 
+#[test]
+fn files_of_settings_and_contexts_that_cost_more_than_their_size_are_refused_by_the_limit() {
+    let person = User::new();
+    let names: String = (0..4000).map(|name| format!("n{name},")).collect();
+    let role = |groups: &str| format!("- {{role: platform-admin, groups: {groups}}}\n");
+    let roles = role(&format!("&a [{names}]")) + &role("*a").repeat(4);
+    person.write("settings.yaml", &format!("store: 'memory:'\nroles:\n{roles}"));
+    let aliases = "it must have aliases (*…) for at most 10000 nodes in all";
+    let said = person.run(["serve", "--config", "settings.yaml"]).ended_with(1);
+    assert!(said.contains("settings.yaml is no file of settings: line ") && said.contains(aliases), "{said}");
+    for (text, limit) in [
+        ("store: 'memory:'\nstore: 'memory:'\n", "it has a key twice"),
+        ("roles: [&a {role: platform-admin}, {<<: *a}]\n", "it must not have merge keys"),
+    ] {
+        person.write("settings.yaml", text);
+        let said = person.run(["serve", "--config", "settings.yaml"]).ended_with(1);
+        assert!(said.contains(limit), "{said}");
+    }
+    let person = User::with([("DCM_CONTEXTS_FILE", "contexts.yaml".to_owned())]);
+    person.write("contexts.yaml", "currentContext: a\ncurrentContext: b\n");
+    let said = person.run(["context", "list"]).ended_with(1);
+    assert!(said.contains("contexts.yaml is not understood: line 2, column 1: it has a key twice"), "{said}");
+}
+
 /// Good in themselves, and of no use: how each fails, by the field that it comes from.
 fn of_no_use(standing: &Standing) -> [(String, String); 3] {
     let [first, second] = standing.environment.clusters() else { panic!("two clusters are needed") };
