@@ -99,6 +99,11 @@ impl Budget {
         }
     }
 
+    /// Has what was read paid for by what is read next.
+    pub(crate) fn owe(&self, bytes: usize) {
+        self.charge(bytes);
+    }
+
     /// When more may be read.
     fn charge(&self, bytes: usize) -> Instant {
         let cost = Duration::from_secs_f64(bytes as f64 / self.bytes_per_second as f64);

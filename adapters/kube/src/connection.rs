@@ -6,34 +6,30 @@
 use std::sync::Arc;
 
 use dcm_core::port::cluster::Error;
+use futures::{FutureExt as _, TryFutureExt as _};
 use http::Uri;
 use hyper::rt::{Read, Write};
 use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
 use hyper_util::client::legacy::connect::{Connection, HttpConnector};
-use hyper_util::client::legacy::{Builder, Client};
-use hyper_util::rt::{TokioExecutor, TokioTimer};
 use kube::Config;
-use kube::client::{Body, ConfigExt as _};
+use kube::client::ConfigExt as _;
 use kube::config::Kubeconfig;
-use tower::{BoxError, Service, ServiceBuilder};
+use tower::{BoxError, Service, ServiceBuilder, service_fn};
 
 use crate::budget::Budget;
 use crate::establish::Establish;
-use crate::failure::{error_of_client, kubeconfig_rule, unusable};
+use crate::failure::{error_below, error_of_client, kubeconfig_rule, unusable};
+use crate::identity::Identity;
 use crate::kubeconfig::Checked;
+use crate::link;
 use crate::login::Login;
 use crate::networks::{Guarded, Resolver};
 use crate::options::Options;
+use crate::pool::{Connect, Pool};
 use crate::proxy::ProxyUrl;
+use crate::server;
 use crate::transport::Transport;
-
-/// How much of one answer may come before it is read, where all requests share a connection.
-const STREAM_BYTES: u32 = 256 * 1024;
-
-/// The same of all answers: more than those under way may have together. With less, large answers that wait for their turn
-/// would be in the way of all others, and of those whose turn it is.
-const CONNECTION_BYTES: u32 = 32 * 1024 * 1024;
 
 /// Makes a client. No request is sent, but a program that the kubeconfig may run is run, and its files are read.
 pub(crate) async fn open(
@@ -53,8 +49,16 @@ async fn make(checked: Checked, options: Options, budget: Arc<Budget>) -> Result
     let proxy = checked.proxy.or_else(|| options.proxy.clone());
     let mut config = blocking(|| config_of(checked.kubeconfig)).await?;
     let login = Login::begin(&mut config.auth_info).await?;
-    let (client, options) = blocking(move || Ok((build(&config, proxy, &options)?, options))).await?;
-    Ok(Transport::new(client, login, &options, budget))
+    let identity = Arc::new(Identity::default());
+    let known = Known { identity: identity.clone(), budget: budget.clone() };
+    let (client, options) = blocking(move || Ok((build(&config, proxy, &options, known)?, options))).await?;
+    Ok(Transport::new(client, identity, login, &options, budget))
+}
+
+/// What the connections of a client share with its requests.
+struct Known {
+    identity: Arc<Identity>,
+    budget: Arc<Budget>,
 }
 
 /// Files block.
@@ -65,7 +69,12 @@ async fn blocking<T: Send + 'static>(
     done.unwrap_or_else(|_| Err(unusable("making a client of it failed")))
 }
 
-fn build(config: &Config, proxy: Option<ProxyUrl>, options: &Options) -> Result<kube::Client, Error> {
+fn build(
+    config: &Config,
+    proxy: Option<ProxyUrl>,
+    options: &Options,
+    known: Known,
+) -> Result<kube::Client, Error> {
     let denied = || options.denied_networks.clone();
     let mut tcp = HttpConnector::new_with_resolver(Resolver::new(denied()));
     tcp.enforce_http(false);
@@ -75,11 +84,13 @@ fn build(config: &Config, proxy: Option<ProxyUrl>, options: &Options) -> Result<
     tcp.set_keepalive(Some(options.silence_limit));
     let tcp = Guarded::new(tcp, denied());
     let client = match proxy {
-        None => client(config, tcp, options),
+        None => client(config, tcp, options, known),
         Some(url) if url.is_socks() => {
-            client(config, Guarded::new(SocksV5::new(url.uri().clone(), tcp), denied()), options)
+            client(config, Guarded::new(SocksV5::new(url.uri().clone(), tcp), denied()), options, known)
         }
-        Some(url) => client(config, Guarded::new(Tunnel::new(url.uri().clone(), tcp), denied()), options),
+        Some(url) => {
+            client(config, Guarded::new(Tunnel::new(url.uri().clone(), tcp), denied()), options, known)
+        }
     };
     client.map_err(|error| error_of_client(error).into())
 }
@@ -108,28 +119,32 @@ fn config_of(mut kubeconfig: Kubeconfig) -> Result<Config, Error> {
     Ok(config)
 }
 
-fn client<H>(config: &Config, connector: H, options: &Options) -> Result<kube::Client, kube::Error>
+fn client<H>(
+    config: &Config,
+    connector: H,
+    options: &Options,
+    Known { identity, budget }: Known,
+) -> Result<kube::Client, kube::Error>
 where
     H: Service<Uri> + Clone + Send + Sync + 'static,
     H::Response: Connection + Read + Write + Send + Unpin + 'static,
     H::Future: Send + 'static,
     H::Error: Into<BoxError>,
 {
-    let http: Client<_, Body> = Builder::new(TokioExecutor::new())
-        .timer(TokioTimer::new())
-        .pool_timer(TokioTimer::new())
-        .pool_max_idle_per_host(options.connections_idle_max)
-        .http2_initial_stream_window_size(STREAM_BYTES)
-        .http2_initial_connection_window_size(CONNECTION_BYTES)
-        .http2_keep_alive_interval(options.silence_limit)
-        .http2_keep_alive_timeout(options.silence_limit)
-        .build(Establish::new(tls(config, connector)?, options.connect_time_limit));
+    let connector = Establish::new(tls(config, connector)?, options.connect_time_limit);
+    let (server, silence_limit) = (config.cluster_url.clone(), options.silence_limit);
+    let connect: Connect = Box::new(move || {
+        let connecting = link::connect(connector.clone(), server.clone(), silence_limit);
+        connecting.map_err(error_below).boxed()
+    });
+    let question = server::question(&config.cluster_url).map_err(kube::Error::HttpError)?;
+    let pool = Arc::new(Pool::new(connect, question, options.connections_idle_max, identity, budget));
     let service = ServiceBuilder::new()
         .layer(config.base_uri_layer())
         .option_layer(config.auth_layer()?)
         .layer(config.extra_headers_layer()?)
         .map_err(BoxError::from)
-        .service(http);
+        .service(service_fn(move |request| pool.clone().send(request)));
     Ok(kube::Client::new(service, config.default_namespace.clone()))
 }
 

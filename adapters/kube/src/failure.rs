@@ -10,6 +10,7 @@ use kube::client::AuthError;
 use kube::config::KubeconfigError;
 use kube::core::Status;
 use serde_json::error::Category;
+use tower::BoxError;
 
 use crate::networks::Denied;
 
@@ -205,10 +206,7 @@ pub(crate) fn error_of_client(error: kube::Error) -> Failure {
     match error {
         kube::Error::Api(status) => Refused::from(*status).into(),
         kube::Error::Auth(error) => unusable(credential_rule(&error)).into(),
-        kube::Error::Service(below) => match below.downcast_ref() {
-            Some(error) => unusable(credential_rule(error)).into(),
-            None => denied(&*below).unwrap_or_else(|| Error::Unreachable { source: Arc::from(below) }).into(),
-        },
+        kube::Error::Service(below) => error_below(below).into(),
         kube::Error::InferKubeconfig(error) => unusable(kubeconfig_rule(&error)).into(),
         kube::Error::RustlsTls(_) => {
             unusable("clusters[].cluster, users[].user: the certificates or the key can't be used for TLS")
@@ -216,6 +214,17 @@ pub(crate) fn error_of_client(error: kube::Error) -> Failure {
         }
         kube::Error::SerdeError(error) => unreadable(&error).into(),
         other => Error::Unreachable { source: Arc::new(other) }.into(),
+    }
+}
+
+/// The port's error for what went wrong below kube's client. One that is the port's already stays as it is.
+pub(crate) fn error_below(below: BoxError) -> Error {
+    if let Some(error) = below.downcast_ref::<Error>() {
+        return error.clone();
+    }
+    match below.downcast_ref() {
+        Some(error) => unusable(credential_rule(error)),
+        None => denied(&*below).unwrap_or_else(|| Error::Unreachable { source: Arc::from(below) }),
     }
 }
 

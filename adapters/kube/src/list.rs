@@ -74,6 +74,11 @@ impl Pages {
         next.as_ref().map(|next| PageToken(format!("{limit}:{bytes}:{pages}:{next}").into()))
     }
 
+    /// True when the first page was read.
+    pub(crate) fn is_begun(&self) -> bool {
+        self.is_begun
+    }
+
     /// True when the last page was read.
     pub(crate) fn is_over(&self) -> bool {
         self.is_begun && self.next.is_none()

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use dcm_core::port::cluster::{Call, ClusterUid, Error, ServerInfo};
+use http::Uri;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use crate::failure::UNREADABLE;
+use crate::failure::{UNREADABLE, unreadable};
 use crate::resource::Resource;
 use crate::transport::{Request, Transport};
 
@@ -35,12 +36,40 @@ struct Version {
     git_version: String,
 }
 
-/// The UID of the system's namespace.
+/// The UID of the system's namespace. The first one that a client gets is what it expects from then on.
 pub(crate) async fn uid(transport: &Transport, call: &Call) -> Result<ClusterUid, Error> {
+    let answer = transport.send(call, Request::get(system_namespace()).identifying()).await?;
+    let named: Named = answer.read().await?;
+    let uid = uid_of(named.metadata.uid)?;
+    transport.identified(&uid, &answer)?;
+    Ok(uid)
+}
+
+/// Asks for the UID again, where one is expected. [`Error::Moved`] for another one.
+pub(crate) async fn confirm(transport: &Transport, call: &Call) -> Result<(), Error> {
+    if transport.expects_uid()? {
+        uid(transport, call).await?;
+    }
+    Ok(())
+}
+
+fn system_namespace() -> String {
     let namespaces =
         Resource { group: "".into(), version: "v1".into(), plural: "namespaces".into(), namespaced: false };
-    let uri = format!("{}/{SYSTEM_NAMESPACE}", namespaces.collection(None));
-    let named: Named = transport.send(call, Request::get(uri)).await?.read().await?;
+    format!("{}/{SYSTEM_NAMESPACE}", namespaces.collection(None))
+}
+
+/// Where a server answers with the namespace: below the path of its URL, if it has one.
+pub(crate) fn question(server: &Uri) -> Result<Uri, http::Error> {
+    let mut parts = server.clone().into_parts();
+    parts.path_and_query =
+        Some(format!("{}{}", server.path().trim_end_matches('/'), system_namespace()).parse()?);
+    Ok(Uri::from_parts(parts)?)
+}
+
+/// The UID in the text of the namespace.
+pub(crate) fn read_uid(text: &[u8]) -> Result<ClusterUid, Error> {
+    let named: Named = serde_json::from_slice(text).map_err(|error| unreadable(&error))?;
     uid_of(named.metadata.uid)
 }
 
@@ -98,6 +127,17 @@ mod tests {
             let error = uid_of(text.into()).unwrap_err();
             assert!(matches!(error, Error::Server { code: UNREADABLE, .. }));
             assert!(!error.to_string().contains("hunter2"));
+        }
+    }
+
+    #[test]
+    fn a_server_is_asked_below_the_path_of_its_url() {
+        for (server, expected) in [
+            ("https://c:6443", "https://c:6443/api/v1/namespaces/kube-system"),
+            ("https://c/", "https://c/api/v1/namespaces/kube-system"),
+            ("https://c/k8s/clusters/a/", "https://c/k8s/clusters/a/api/v1/namespaces/kube-system"),
+        ] {
+            assert_eq!(question(&server.parse().unwrap()).unwrap().to_string(), expected);
         }
     }
 

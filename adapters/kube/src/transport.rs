@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use dcm_core::port::cluster::{Call, Error};
+use dcm_core::port::cluster::{Call, ClusterUid, Error};
 use dcm_core::weight;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, DATE, RETRY_AFTER, USER_AGENT};
 use http::{HeaderMap, Method};
@@ -18,6 +18,7 @@ use crate::apart::{self, APART_VALUES};
 use crate::budget::{Budget, Held, SMALL_BYTES_MAX};
 use crate::events::{self, Events};
 use crate::failure::{Failure, Large, Limit, Refused, error_of_client, unreadable};
+use crate::identity::{Asked, Identifies, Identity};
 use crate::login::Login;
 use crate::options::Options;
 use crate::slices::slice;
@@ -38,11 +39,12 @@ pub(crate) struct Request {
     content: Option<(&'static str, Value)>,
     /// How large the answer may be; as large as an object unless it is said.
     answer_bytes_max: Option<usize>,
+    is_identifying: bool,
 }
 
 impl Request {
     fn new(method: Method, uri: String, content: Option<(&'static str, Value)>) -> Self {
-        Self { method, uri, accept: JSON, content, answer_bytes_max: None }
+        Self { method, uri, accept: JSON, content, answer_bytes_max: None, is_identifying: false }
     }
 
     pub(crate) fn get(uri: String) -> Self {
@@ -75,12 +77,20 @@ impl Request {
         Self { accept, ..self }
     }
 
+    /// Asks which cluster it is, so that the server need not be asked before.
+    pub(crate) fn identifying(self) -> Self {
+        Self { is_identifying: true, ..self }
+    }
+
     async fn for_call(self, call: &Call) -> Result<http::Request<Vec<u8>>, Error> {
         let mut request = http::Request::builder()
             .method(self.method)
             .uri(self.uri)
             .header(USER_AGENT, call.user_agent())
             .header(ACCEPT, self.accept);
+        if self.is_identifying {
+            request = request.extension(Identifies);
+        }
         let mut bytes = Vec::new();
         if let Some((form, body)) = self.content {
             request = request.header(CONTENT_TYPE, form);
@@ -101,6 +111,8 @@ fn invalid(error: &dyn std::fmt::Display) -> Error {
 pub(crate) struct Answer {
     headers: HeaderMap,
     body: Arc<Vec<u8>>,
+    /// Of the connection that it came by.
+    asked: Option<Asked>,
     /// Its place, where it is large.
     _held: Option<Held>,
 }
@@ -127,6 +139,7 @@ impl Answer {
 /// Sends requests to one cluster.
 pub(crate) struct Transport {
     client: kube::Client,
+    identity: Arc<Identity>,
     login: Option<Login>,
     time_limit: Duration,
     sizes: Sizes,
@@ -160,12 +173,13 @@ impl Sizes {
 impl Transport {
     pub(crate) fn new(
         client: kube::Client,
+        identity: Arc<Identity>,
         login: Option<Login>,
         options: &Options,
         budget: Arc<Budget>,
     ) -> Self {
         let (time_limit, sizes) = (options.request_time_limit, Sizes::of(options));
-        Self { client, login, time_limit, sizes, budget }
+        Self { client, identity, login, time_limit, sizes, budget }
     }
 
     pub(crate) fn sizes(&self) -> Sizes {
@@ -177,9 +191,23 @@ impl Transport {
         let bytes_max = request.answer_bytes_max.unwrap_or(self.sizes.object_bytes_max);
         let request = request.for_call(call).await?;
         let mut deadline = Instant::now() + self.time_limit;
-        let (head, body) = self.by(deadline, self.open(request)).await?.into_parts();
+        let (mut head, body) = self.by(deadline, self.open(request)).await?.into_parts();
         let (body, held) = self.collect(body, bytes_max, &mut deadline).await?;
-        Ok(Answer { headers: head.headers, body: Arc::new(body), _held: held })
+        Ok(Answer { headers: head.headers, body: Arc::new(body), asked: head.extensions.remove(), _held: held })
+    }
+
+    /// Whether the client knows which cluster it is to reach. [`Error::Moved`] once it reached another one.
+    pub(crate) fn expects_uid(&self) -> Result<bool, Error> {
+        self.identity.is_expected()
+    }
+
+    /// Takes the UID in an answer, which need not be asked for on the same connection again.
+    pub(crate) fn identified(&self, uid: &ClusterUid, answer: &Answer) -> Result<(), Error> {
+        self.identity.answered(uid)?;
+        if let Some(asked) = &answer.asked {
+            asked.note();
+        }
+        Ok(())
     }
 
     /// Opens a watch. The time limit is for its beginning only.

@@ -4,6 +4,9 @@
 //! was: when a load balancer restarts, all clusters behind it would else be listed at once. One whose past is no longer
 //! kept, or whose events can't be read, begins again with a list. When that fails [`ATTEMPTS_MAX`] times in a row, the stream ends
 //! with the error: a cluster that went away is not hidden.
+//!
+//! Before each list the server is asked which cluster it is, where the client knows which one it is to reach: one GET for each
+//! list. Objects of another cluster are none of this one, and that they are missing there is no drift.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +23,7 @@ use crate::failure::{Failure, Refused, UNREADABLE};
 use crate::list::{Page, Pages};
 use crate::object;
 use crate::resource::{Resource, escape};
+use crate::server;
 use crate::transport::{JSON, Request, Transport};
 
 /// Most beginnings in a row that bring nothing.
@@ -60,6 +64,7 @@ pub(crate) async fn follow(
         has_told_pages: false,
     };
     let mut pages = follower.pages();
+    server::confirm(&follower.transport, &follower.call).await?;
     let first = pages.page(&follower.transport, &follower.call).await?;
     follower.state = State::Listing(Box::new((pages, Some(first))));
     let events = stream::unfold(follower, |mut follower| async {
@@ -142,6 +147,10 @@ impl Follower {
         let (pages, page) = &mut **listing;
         let page = match page.take() {
             Some(page) => page,
+            None if !pages.is_begun() => {
+                server::confirm(&self.transport, &self.call).await?;
+                pages.page(&self.transport, &self.call).await?
+            }
             None => pages.page(&self.transport, &self.call).await?,
         };
         let objects = page.objects(&self.kind).await?;
