@@ -142,6 +142,16 @@ impl Cluster {
         &self.real.name
     }
 
+    /// The address of the API server, past the proxy.
+    pub fn address(&self) -> SocketAddr {
+        self.real.address
+    }
+
+    /// The authority whose client certificates the API server accepts, as PEM: that of [`Cluster::issue`].
+    pub fn client_authority(&self) -> String {
+        self.real.keys.clients.certificate()
+    }
+
     /// The URL of the API server, past the proxy.
     pub fn url(&self) -> String {
         self.url_by(Route::Direct)

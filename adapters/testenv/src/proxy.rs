@@ -74,7 +74,7 @@ pub struct Proxy {
 #[derive(Debug)]
 struct Shared {
     address: SocketAddr,
-    target: SocketAddr,
+    target: Mutex<SocketAddr>,
     fault: watch::Sender<Fault>,
     /// Every connection holds a receiver for as long as it lives; `true` tells it to end at once.
     reset: Mutex<watch::Sender<bool>>,
@@ -106,7 +106,7 @@ impl Proxy {
         let listener = TcpListener::from_std(listener)?;
         let shared = Arc::new(Shared {
             address,
-            target,
+            target: Mutex::new(target),
             fault: watch::Sender::new(Fault::None),
             reset: Mutex::new(watch::Sender::new(false)),
             port: tokio::sync::Mutex::new(Port::Released),
@@ -172,6 +172,17 @@ impl Proxy {
     pub async fn reset(&self) {
         let shared = Arc::clone(&self.shared);
         runtime::run(&self.runtime, async move { shared.reset_connections().await }).await;
+    }
+
+    /// Leads to another server from now on, and resets the connections that there are.
+    pub async fn lead_to(&self, server: SocketAddr) {
+        let shared = Arc::clone(&self.shared);
+        runtime::run(&self.runtime, async move {
+            // Before the reset: a connection that is accepted after it leads to the other server.
+            *shared.target.lock().unwrap_or_else(PoisonError::into_inner) = server;
+            shared.reset_connections().await;
+        })
+        .await;
     }
 
     /// Changes to a fault. A change that was begun is finished, also when nobody waits for it any more.
@@ -264,6 +275,10 @@ impl Shared {
     }
 
     /// Ends the connections that there are and waits until they are gone.
+    fn target(&self) -> SocketAddr {
+        *self.target.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     async fn reset_connections(&self) {
         let present = std::mem::replace(&mut *self.connections(), watch::Sender::new(false));
         present.send_replace(true);
@@ -277,7 +292,7 @@ async fn accept(listener: Arc<TcpListener>, shared: Arc<Shared>) {
             Ok((client, _)) => {
                 let reset = shared.connections().subscribe();
                 let fault = shared.fault.subscribe();
-                tokio::spawn(connection::carry(reset, client, shared.target, fault));
+                tokio::spawn(connection::carry(reset, client, shared.target(), fault));
             }
             // Out of file descriptors, most likely; some will come back.
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
@@ -428,6 +443,23 @@ mod tests {
             proxy.pass().await.unwrap();
             assert_eq!(proxy.fault(), Fault::None);
         }
+    }
+
+    #[tokio::test]
+    async fn a_proxy_leads_to_another_server_and_ends_the_connections_to_the_first() {
+        let proxy = echo().await;
+        let mut first = TcpStream::connect(proxy.address()).await.unwrap();
+        first.write_all(b"a").await.unwrap();
+        assert_eq!(first.read(&mut [0; 1]).await.unwrap(), 1);
+        let other = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        proxy.lead_to(other.local_addr().unwrap()).await;
+        assert!(first.read(&mut [0; 1]).await.is_err());
+        let mut second = TcpStream::connect(proxy.address()).await.unwrap();
+        let (mut accepted, _) = other.accept().await.unwrap();
+        accepted.write_all(b"other").await.unwrap();
+        let mut bytes = [0; 5];
+        second.read_exact(&mut bytes).await.unwrap();
+        assert_eq!(&bytes, b"other");
     }
 
     #[tokio::test]

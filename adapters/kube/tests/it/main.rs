@@ -9,6 +9,7 @@ mod common;
 mod connections;
 mod contract;
 mod faults;
+mod moved;
 mod namespaced;
 mod programs;
 mod reads;

@@ -9,6 +9,7 @@ mod bindings;
 mod copies;
 mod copycat;
 mod drift;
+mod elsewhere;
 mod generations;
 mod held;
 mod kept;

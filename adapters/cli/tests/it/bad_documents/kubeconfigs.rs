@@ -146,11 +146,11 @@ fn of_no_use(standing: &Standing) -> [(String, String); 3] {
     [
         (
             mine.replace(&first.url(), "https://127.0.0.1:1"),
-            server("https://127.0.0.1:1", "client error (Connect): tcp connect error: Connection refused (os error 111)"),
+            server("https://127.0.0.1:1", "tcp connect error: Connection refused (os error 111)"),
         ),
         (
             mine.replace(&own, &other),
-            server(&first.url(), "client error (Connect): invalid peer certificate: UnknownIssuer"),
+            server(&first.url(), "invalid peer certificate: UnknownIssuer"),
         ),
         (
             first.kubeconfig(&stranger, dcm_testenv::Route::Direct),
