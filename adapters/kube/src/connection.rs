@@ -1,7 +1,8 @@
 //! The way to a cluster: TLS, HTTP/2 and credentials from a checked kubeconfig.
 //!
 //! kube's own stack is not used, but its parts are: it speaks HTTP/1.1 only (a connection, and a handshake, for each of
-//! hundreds of requests at once), tries again by itself, and takes proxies from the environment.
+//! hundreds of requests at once), tries again by itself, and takes proxies from the environment. What keeps the connections is in
+//! [`pool`](crate::pool).
 
 use std::sync::Arc;
 

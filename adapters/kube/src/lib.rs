@@ -8,6 +8,10 @@
 //! budget, and never tries again by itself: but a watch begins again a bounded number of times, and a page of a list that is
 //! too large is asked for with fewer objects.
 //!
+//! A client is of one cluster: once its UID is known, the server behind each new connection, and before each list of a watch, is asked for
+//! it, with one GET. Another UID ends the client ([`Error::Moved`](dcm_core::port::cluster::Error::Moved)), and nothing else is sent to that
+//! server.
+//!
 //! What a cluster answers is bounded ([`Options`]): pages, objects and whole lists by their size, and the bodies of its answers
 //! by a rate. So neither a cluster nor its tenants can take the memory of the process, or by what they send the time of other
 //! clusters. But clusters that begin large answers, and don't end them, hold room of the [`Memory`] that all share: where some

@@ -143,8 +143,9 @@ impl Pool {
             }
             match &state.way {
                 Way::Own => None,
-                Way::Making(making) => Some(making.clone()),
-                Way::Unknown | Way::Shared(..) => {
+                // One that has an outcome and is still here was broken off: the task ended with its runtime, or in a panic.
+                Way::Making(making) if making.peek().is_none() => Some(making.clone()),
+                Way::Making(_) | Way::Unknown | Way::Shared(..) => {
                     let making = self.make();
                     state.way = Way::Making(making.clone());
                     Some(making)
@@ -259,5 +260,79 @@ impl From<Unanswered> for Failed {
             Some(request) => Self::Unsent(request, error),
             None => Self::Final(error),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use futures::future::join_all;
+    use tokio::time::{sleep, timeout};
+
+    use super::*;
+    use crate::options::Options;
+
+    const SLOW: Duration = Duration::from_secs(2);
+
+    /// A pool whose connections all fail after a while, and how many were tried. The first one panics where that is wanted.
+    fn failing(panics: bool) -> (Arc<Pool>, Arc<AtomicUsize>) {
+        let tried = Arc::new(AtomicUsize::new(0));
+        let counted = tried.clone();
+        let connect: Connect = Box::new(move || {
+            let number = counted.fetch_add(1, Ordering::Relaxed);
+            async move {
+                sleep(SLOW).await;
+                assert!(!panics || number > 0, "the first one panics");
+                Err(Error::Kubeconfig { reason: number.to_string() })
+            }
+            .boxed()
+        });
+        let budget = Arc::new(Budget::new(&Options::default()));
+        let pool = Pool::new(connect, Uri::from_static("http://c/"), 1, Arc::default(), budget);
+        (Arc::new(pool), tried)
+    }
+
+    async fn ask(pool: &Arc<Pool>) -> Error {
+        pool.clone().send(Request::new(Body::empty())).await.unwrap_err()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn those_that_wait_for_a_connection_share_its_failure_and_the_next_one_tries_anew() {
+        let (pool, tried) = failing(false);
+        for round in 0..2 {
+            let failed = join_all((0..10).map(|_| ask(&pool))).await;
+            let reason =
+                |error: &Error| matches!(error, Error::Kubeconfig { reason } if *reason == round.to_string());
+            assert!(failed.iter().all(reason), "{failed:?}");
+            assert_eq!(tried.load(Ordering::Relaxed), round + 1);
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_request_that_is_given_up_leaves_its_connection_to_the_next() {
+        let (pool, tried) = failing(false);
+        assert!(timeout(SLOW / 2, ask(&pool)).await.is_err());
+        let started = Instant::now();
+        ask(&pool).await;
+        assert_eq!((tried.load(Ordering::Relaxed), started.elapsed()), (1, SLOW / 2));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_that_was_broken_off_fails_those_that_wait_for_it_alone() {
+        let (pool, tried) = failing(true);
+        assert!(matches!(ask(&pool).await, Error::Unreachable { .. }));
+        assert!(matches!(ask(&pool).await, Error::Kubeconfig { .. }));
+        assert_eq!(tried.load(Ordering::Relaxed), 2);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn once_another_cluster_answered_no_connection_is_made() {
+        let (pool, tried) = failing(false);
+        let uid = |text: &str| dcm_core::port::cluster::ClusterUid(text.into());
+        pool.identity.answered(&uid("a")).unwrap();
+        pool.identity.answered(&uid("b")).unwrap_err();
+        assert!(matches!(ask(&pool).await, Error::Moved));
+        assert_eq!(tried.load(Ordering::Relaxed), 0);
     }
 }

@@ -18,6 +18,9 @@
 //!   implementation. A list ends, whatever the cluster answers: as its last page, or as an error.
 //! - A call whose future is dropped, or that fails with an error for which [`Error::outcome_is_unknown`] holds, may
 //!   still happen, until the server's own time limit has passed.
+//! - A client is of one cluster. Once [`Cluster::uid`] has returned a UID, no other request is sent over a connection before the server
+//!   behind it has returned the same UID on that connection, and no list of [`Cluster::watch`] begins before the server was asked again.
+//!   Another UID is [`Error::Moved`] for this call and all later ones of the client.
 //! - Calls never retry by themselves, and never wait for a budget: the engine does both.
 //! - [`Cluster::issue_token`] and [`Cluster::contents`] need rights in one namespace alone. Where the caller lacks them, an implementation
 //!   binds [`NAMESPACE_ROLE`] to the caller there, by the RoleBinding [`NAMESPACE_BINDING`]. It is no content of the namespace, and
@@ -495,10 +498,11 @@ pub enum Error {
         /// Which rule it breaks, without its content.
         reason: String,
     },
-    /// The kubeconfig leads to another endpoint than the one at which the cluster was accepted: nothing was sent.
+    /// The kubeconfig leads to another endpoint than the one at which the cluster was accepted, or another cluster answers there than
+    /// the one that the client was made for: the request was not sent.
     #[error(
-        "the kubeconfig leads to another server, or trusts other authorities, than the accepted one; nothing is sent there until it is \
-         accepted"
+        "the kubeconfig leads to another server or another cluster, or trusts other authorities, than the accepted one; nothing is \
+         sent there until it is accepted"
     )]
     Moved,
 }
