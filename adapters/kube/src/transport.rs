@@ -193,7 +193,12 @@ impl Transport {
         let mut deadline = Instant::now() + self.time_limit;
         let (mut head, body) = self.by(deadline, self.open(request)).await?.into_parts();
         let (body, held) = self.collect(body, bytes_max, &mut deadline).await?;
-        Ok(Answer { headers: head.headers, body: Arc::new(body), asked: head.extensions.remove(), _held: held })
+        Ok(Answer {
+            headers: head.headers,
+            body: Arc::new(body),
+            asked: head.extensions.remove(),
+            _held: held,
+        })
     }
 
     /// Whether the client knows which cluster it is to reach. [`Error::Moved`] once it reached another one.
