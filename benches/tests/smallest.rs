@@ -25,7 +25,8 @@ use tokio::join;
 const NAME: &str = "each_bench_gives_figures_at_its_smallest_size";
 
 /// A figure of each part of a bench.
-const FORGED: [&str; 2] = ["peak_mib_objects", "wall_ratio_pages"];
+const FORGED: [&str; 4] =
+    ["peak_mib_objects", "wall_ratio_pages", "heavy_ratio_roles", "heavy_step_ms_fields"];
 const INSTANTIATE: [&str; 4] = ["growth_exponent", "wall_over_floor_20", "noop_writes", "revoked_ms"];
 const REST: [&str; 2] = ["memory_put_per_second", "memory_growth_bytes"];
 const STORE: [&str; 9] = [
