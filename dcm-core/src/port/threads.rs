@@ -6,13 +6,12 @@ use futures::future::BoxFuture;
 /// Threads for work that takes long, so that nothing else waits for it.
 ///
 /// # Contract
-/// The future that is returned is done when the work is, or when the work has panicked. When it is dropped before, the work may be done
-/// or not.
+/// The future that is returned is ready once the work has ended or panicked. When it is dropped before that, the work may end or not.
 pub trait Threads: Send + Sync + 'static {
     /// Does work on a thread of its own.
     fn compute(&self, work: Box<dyn FnOnce() + Send>) -> BoxFuture<'static, ()>;
 
-    /// Polls a future on another thread, where there are several.
+    /// Polls a future on another thread, if there are several.
     fn run(&self, task: BoxFuture<'static, ()>) -> BoxFuture<'static, ()>;
 }
 
