@@ -27,25 +27,25 @@ impl PrivateKeys for AnyKey {
 /// How often credentials are tried again: often enough to be done before the end.
 const TRIAL_INTERVAL: Duration = Duration::from_secs(60);
 
-/// Values that are compared in the loop: so few that most objects are compared beside it.
+/// Values that are compared in the loop of an engine that compares most objects beside it.
 const COMPARED_VALUES_MAX: usize = 40;
 
-/// Settings of simulated engines: budgets and limits so small that they are met.
+/// Settings of simulated engines: budgets so small that they are met.
 #[must_use]
 pub fn options() -> Options {
-    Options {
-        writes_per_second: 4,
-        writes_burst: 8,
-        trial_interval: TRIAL_INTERVAL,
-        compared_values_max: COMPARED_VALUES_MAX,
-        ..Options::default()
-    }
+    Options { writes_per_second: 4, writes_burst: 8, trial_interval: TRIAL_INTERVAL, ..Options::default() }
 }
 
 /// Runs an engine until it is asked to stop.
 #[must_use]
 pub fn engine(ports: Ports) -> BoxFuture<'static, ()> {
     run(ports, options())
+}
+
+/// Runs an engine that compares most objects beside its loop, as if they were large.
+#[must_use]
+pub fn engine_comparing_apart(ports: Ports) -> BoxFuture<'static, ()> {
+    run(ports, Options { compared_values_max: COMPARED_VALUES_MAX, ..options() })
 }
 
 /// Runs an engine that lacks a safeguard.

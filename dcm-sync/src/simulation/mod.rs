@@ -97,7 +97,7 @@ mod world;
 pub use api::{Api, AppContexts, Client, ClientPorts, Refused};
 #[cfg(feature = "planted-faults")]
 pub use engine::engine_without;
-pub use engine::{engine, options};
+pub use engine::{engine, engine_comparing_apart, options};
 pub use events::{Asked, Deed, Event, Halt, Handled, Sent, Told, Written};
 pub use executor::{Executor, ProcessId, Step};
 pub use fate::Death;

@@ -2,7 +2,7 @@
 //! `cargo run --release -p dcm-sync --features sim --bin simulate -- --seeds 20000`, and with `--storm` those in which workers
 //! share 300 clusters and die one after the other.
 
-use dcm_sync::simulation::{Scenario, Sweep, engine, run, run_telling};
+use dcm_sync::simulation::{Scenario, Sweep, engine, engine_comparing_apart, run, run_telling};
 use dcm_testenv::effort::{budget, leaves_out};
 
 #[test]
@@ -10,6 +10,14 @@ fn no_seed_violates_a_rule() {
     let seeds = budget("simulation", 100, 500);
     let sweep = Sweep::of(u64::try_from(seeds).unwrap());
     let found = sweep.run(|scenario| run(scenario, &engine), |found| eprintln!("{found}"));
+    assert!(found.is_empty(), "{} of {seeds} seeds violate a rule", found.len());
+}
+
+#[test]
+fn no_seed_violates_a_rule_when_objects_are_compared_beside_the_loop() {
+    let seeds = budget("simulation", 50, 500);
+    let sweep = Sweep::of(u64::try_from(seeds).unwrap());
+    let found = sweep.run(|scenario| run(scenario, &engine_comparing_apart), |found| eprintln!("{found}"));
     assert!(found.is_empty(), "{} of {seeds} seeds violate a rule", found.len());
 }
 
