@@ -1,5 +1,5 @@
-//! Work on large texts and objects, on threads of their own: whoever awaits a request, such as an engine over thousands of clusters, has
-//! other things to do meanwhile.
+//! Work on large texts and objects, on threads of their own. An engine awaits requests to thousands of clusters in one future; what
+//! takes long there would hold up all of them.
 
 use std::panic;
 
@@ -28,7 +28,7 @@ pub(crate) async fn working<T: Send + 'static>(
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
             Ok(panicked) => panic::resume_unwind(panicked),
-            // The runtime ends, and whoever waits with it.
+            // The runtime ends, and with it the task that waits here.
             Err(_) => std::future::pending().await,
         },
     }

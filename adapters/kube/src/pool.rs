@@ -175,7 +175,7 @@ impl Pool {
         made.boxed().shared()
     }
 
-    /// Notes what the server speaks, and keeps a connection that is to be shared.
+    /// Notes which version of HTTP the server speaks. A connection of HTTP/2 is kept, for all requests.
     fn note(&self, made: Result<Link, Error>) -> Result<Link, Error> {
         let way = match made.as_ref().map(Link::share) {
             Ok(Some(shared)) => Way::Shared(shared, Instant::now()),

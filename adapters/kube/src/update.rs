@@ -71,8 +71,9 @@ fn leaves_behind(set: &FieldSet, live: &Value, manifest: &Value) -> bool {
 }
 
 fn refuse_conflicts(live: &Value, manifest: &Value, ownership: &Ownership) -> Result<(), Error> {
+    let shape = ownership.shape();
     for (manager, fields) in &ownership.others {
-        let found = conflict(fields, &ownership.shape, live, manifest);
+        let found = conflict(fields, &shape, live, manifest);
         if let Some(field) = found {
             return Err(Error::FieldConflict { manager: manager.clone(), field });
         }
@@ -102,7 +103,7 @@ fn conflict(set: &FieldSet, shape: &FieldSet, live: &Value, manifest: &Value) ->
 fn replacement(live: &Value, manifest: &Value, ownership: &Ownership) -> Value {
     let mut body = live.clone();
     remove(&mut body, &ownership.ours, &ownership.others_together(), Some(manifest));
-    merge(&mut body, manifest, Some(&ownership.shape));
+    merge(&mut body, manifest, Some(&ownership.shape()));
     body["metadata"]["managedFields"] = managed_fields(live, manifest, &ownership.ours);
     body
 }

@@ -40,7 +40,7 @@ impl HeldField {
         self.holder.as_deref() == Some(FIELD_MANAGER)
     }
 
-    /// The same for one field, whoever holds it.
+    /// The member names of FieldsV1 from the object down. They are the same for each holder of a field.
     #[must_use]
     pub fn place(&self) -> &[Box<str>] {
         &self.steps
@@ -95,13 +95,12 @@ fn remove(value: &mut Value, set: &FieldSet) {
 /// holds what tells nothing; and what is left out by the API server, as it says nothing (`false`, an empty list), was
 /// never held.
 #[must_use]
-pub fn lost(live: &Value, desired: &Value) -> Vec<HeldField> {
-    let ownership = Ownership::read(live);
+pub fn lost(live: &Value, ownership: &Ownership, desired: &Value) -> Vec<HeldField> {
     if !ownership.is_told {
         return Vec::new();
     }
     let mut search = Search::default();
-    search.lost(desired, &Place::of(live, &ownership));
+    search.lost(desired, &Place::of(live, ownership));
     search.found
 }
 
@@ -122,14 +121,18 @@ pub fn differing(kind: &GroupVersionKind, live: &Value, desired: &Value) -> Vec<
 /// server would store them; with the values that they have, for a digest. None where there are no such fields. In an object
 /// that does not tell who holds what, all fields count as ours.
 #[must_use]
-pub fn altered(kind: &GroupVersionKind, live: &Value, desired: &Value) -> Option<(Vec<HeldField>, Value)> {
+pub fn altered(
+    kind: &GroupVersionKind,
+    live: &Value,
+    ownership: &Ownership,
+    desired: &Value,
+) -> Option<(Vec<HeldField>, Value)> {
     let mut filled = desired.clone();
     // What is no quantity differs from whatever is there.
     let _ = defaults::fill(kind, &mut filled);
-    let ownership = Ownership::read(live);
     let of_ours = Some(OfOurs { is_told: ownership.is_told });
     let mut search = Search { of_ours, ..Search::default() };
-    search.differing(&filled, &Place::of(live, &ownership));
+    search.differing(&filled, &Place::of(live, ownership));
     let values = search.found.iter().zip(search.values);
     let values: Value = values.map(|(field, value)| Value::from(vec![json!(field.steps), value])).collect();
     (!search.found.is_empty()).then_some((search.found, values))

@@ -14,6 +14,14 @@ fn managed(mut body: Value, entries: &[Value]) -> Value {
     body
 }
 
+fn lost(live: &Value, desired: &Value) -> Vec<HeldField> {
+    super::lost(live, &Ownership::read(live), desired)
+}
+
+fn altered(kind: &GroupVersionKind, live: &Value, desired: &Value) -> Option<(Vec<HeldField>, Value)> {
+    super::altered(kind, live, &Ownership::read(live), desired)
+}
+
 fn texts(found: &[HeldField]) -> Vec<String> {
     found.iter().map(HeldField::to_string).collect()
 }

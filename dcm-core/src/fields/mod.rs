@@ -166,6 +166,18 @@ impl FieldSet {
         }
     }
 
+    /// Adds another set that is not needed any more.
+    pub fn absorb(&mut self, other: Self) {
+        if self.children.is_empty() {
+            self.children = other.children;
+        } else {
+            for (name, child) in other.children {
+                self.children.entry(name).or_default().absorb(child);
+            }
+        }
+        self.member |= other.member;
+    }
+
     /// True when nothing is in it.
     pub fn is_empty(&self) -> bool {
         !self.member && self.children.values().all(Self::is_empty)

@@ -9,11 +9,11 @@ use crate::port::cluster::FIELD_MANAGER;
 /// without entries, and stands for nobody that could be asked.
 pub const UNRECORDED: &str = "before-first-apply";
 
-/// How many other managers are told apart. The API server keeps 10 entries of clients that update; entries of clients that apply are not
-/// limited, and each would make each comparison longer.
+/// Most other managers that count one by one. The API server keeps 10 entries of clients that update; entries of clients that apply are
+/// not limited, and each makes each comparison longer.
 const OTHERS_MAX: usize = 32;
 
-/// What the managers beyond that are called.
+/// The name of the managers beyond that, which count together.
 const OTHERS: &str = "other managers";
 
 /// Who wrote which fields of an object.
@@ -29,8 +29,6 @@ pub struct Ownership {
     pub unrecorded_fields: Option<FieldSet>,
     /// Whether the object has entries that tell who wrote what.
     pub is_told: bool,
-    /// All of it: it tells which lists have keys and which objects count as one value.
-    pub shape: FieldSet,
 }
 
 impl Ownership {
@@ -40,34 +38,41 @@ impl Ownership {
         for entry in entries(object) {
             ownership.is_told = true;
             let fields = FieldSet::read(&entry["fieldsV1"]);
-            ownership.shape.add(&fields);
             let manager = entry["manager"].as_str().unwrap_or_default();
             if is_ours(entry) {
                 if entry["operation"] == "Update" {
                     ownership.updated.add(&fields);
                 }
-                ownership.ours.add(&fields);
+                ownership.ours.absorb(fields);
             } else if manager == UNRECORDED {
-                ownership.unrecorded_fields.get_or_insert_default().add(&fields);
+                ownership.unrecorded_fields.get_or_insert_default().absorb(fields);
             } else {
-                ownership.add_other(manager, &fields);
+                ownership.add_other(manager, fields);
             }
         }
         ownership
     }
 
-    fn add_other(&mut self, manager: &str, fields: &FieldSet) {
+    fn add_other(&mut self, manager: &str, fields: FieldSet) {
         if let Some((_, together)) = self.others.get_mut(OTHERS_MAX - 1) {
-            together.add(fields);
+            together.absorb(fields);
             return;
         }
         let name = if self.others.len() == OTHERS_MAX - 1 { OTHERS } else { manager };
-        self.others.push((name.to_owned(), fields.clone()));
+        self.others.push((name.to_owned(), fields));
     }
 
     /// Whether the object may have fields that no entry records the writer of.
     pub fn has_unrecorded(&self) -> bool {
         !self.is_told || self.unrecorded_fields.is_some()
+    }
+
+    /// All that any manager wrote: it shows which lists have keys and which objects count as one value.
+    pub fn shape(&self) -> FieldSet {
+        let mut shape = self.others_together();
+        shape.add(&self.ours);
+        self.unrecorded_fields.iter().for_each(|fields| shape.add(fields));
+        shape
     }
 
     /// What any other manager wrote.
@@ -111,6 +116,6 @@ mod tests {
         assert_eq!(ownership.updated.write(), json!({"f:created": {}}));
         assert_eq!(ownership.ours.write(), json!({"f:applied": {}, "f:created": {}}));
         assert_eq!(ownership.others_together().write(), json!({"f:edited": {}, "f:status": {}}));
-        assert_eq!(ownership.shape.children.len(), 4);
+        assert_eq!(ownership.shape().children.len(), 4);
     }
 }

@@ -67,7 +67,7 @@ impl Relay {
     }
 }
 
-/// The numbers of requests whose answers are to be others.
+/// The numbers of requests whose answers are replaced.
 type Awaited = Arc<Mutex<BTreeMap<i32, Document>>>;
 
 async fn carry(client: TcpStream, server: SocketAddr, changes: Arc<Mutex<Changes>>) {

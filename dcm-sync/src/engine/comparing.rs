@@ -10,7 +10,7 @@ use dcm_core::manifest::ObjectKey;
 use dcm_core::plan::{Comparison, Desired};
 use dcm_core::port::cluster::Object;
 
-/// An object that is to be compared with what is desired of it.
+/// An object, and what is desired of it.
 pub(super) struct Pair {
     pub(super) object: Object,
     pub(super) desired: Desired,

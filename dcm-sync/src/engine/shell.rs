@@ -49,7 +49,7 @@ pub(crate) struct Ports {
 /// What a finished task leaves.
 pub(super) enum Outcome {
     Input(Box<Input>),
-    /// What a watch told, and its turn.
+    /// An event of a watch, and its turn.
     Heard(Turn, Box<Input>),
     /// Comparisons that this needed.
     Compared(Comparisons, Box<Self>),
@@ -64,7 +64,7 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    /// What the machine is told by it.
+    /// The input of the machine in it.
     fn input(&mut self) -> Option<&mut Input> {
         match self {
             Self::Input(input) | Self::Heard(_, input) => Some(input),

@@ -12,7 +12,7 @@ use futures::stream::{Stream, StreamExt as _};
 
 use super::io::Epoch;
 
-/// What a watch told.
+/// An event of a watch.
 pub(super) struct Told {
     pub(super) cluster: ClusterId,
     pub(super) epoch: Epoch,
@@ -44,7 +44,7 @@ pub(super) struct Telling {
     /// None when its end was told.
     watch: Option<Watch>,
     abort: AbortHandle,
-    /// The turn of the event that was told last.
+    /// The turn of the last event.
     turn: Option<oneshot::Receiver<()>>,
 }
 

@@ -16,7 +16,7 @@ use tokio::sync::Notify;
 
 use crate::fixture::*;
 
-/// Work that waits for its thread, with what is told when it is done.
+/// Work that waits for its thread, with the sender that ends the wait for it.
 type Waiting = Vec<(Box<dyn FnOnce() + Send>, oneshot::Sender<()>)>;
 
 /// Threads on which all work waits until it is let go.

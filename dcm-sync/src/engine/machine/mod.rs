@@ -162,7 +162,7 @@ impl Machine {
         self.handle_compared(input, Comparisons::default(), now)
     }
 
-    /// Takes one input, with comparisons that were made for it, and gives what is to be done.
+    /// Handles one input with the comparisons that were made for it, and returns the effects.
     pub(super) fn handle_compared(
         &mut self,
         mut input: Input,
