@@ -37,7 +37,7 @@ async function check(title, act) {
     console.log(`ok      ${title} (${((Date.now() - began) / 1000).toFixed(1)} s)`);
   } catch (error) {
     world.failed.push(title);
-    console.log(`FAILED  ${title}\n        ${error.stack.split('\n').slice(0, 3).join('\n        ')}`);
+    console.log(`FAILED  ${title}\n        ${error.stack.split('\n').slice(0, 12).join('\n        ')}`);
   }
 }
 

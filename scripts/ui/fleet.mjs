@@ -63,13 +63,6 @@ export class Fleet {
     }, SETTLE_MS);
   }
 
-  /** The progress of all logical clouds, as the page of the projects reads it. */
-  async progress() {
-    const { items } = await this.ask('GET', 'projects');
-    const clouds = ({ metadata }) => this.ask('GET', `projects/${metadata.name}/logical-clouds?progress=true&limit=100`);
-    return JSON.stringify(await Promise.all(items.map(clouds)));
-  }
-
   signal(name) {
     this.#process.kill(name);
   }
