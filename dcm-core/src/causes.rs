@@ -3,6 +3,15 @@
 use std::error::Error;
 use std::iter::successors;
 
+/// For whom a failure is put into words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reader {
+    /// A member of a project: reads sentences of ours, and nothing that clusters or connections report.
+    Member,
+    /// A platform admin, and the user of a store: reads all details.
+    PlatformAdmin,
+}
+
 /// What an error says, and what each error below it says.
 ///
 /// ```

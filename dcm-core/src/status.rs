@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::app_context::Generation;
+use crate::causes::Reader;
 use crate::manifest::ObjectKey;
 use crate::name::{ClusterId, ContextId};
 
@@ -76,6 +77,16 @@ pub struct LaneStatus {
     pub requests: Vec<RequestStatus>,
 }
 
+impl LaneStatus {
+    /// Leaves out of all causes what a reader may not read.
+    pub fn restrict_to(&mut self, reader: Reader) {
+        let objects = self.objects.iter_mut().map(|object| &mut object.cause);
+        let requests = self.requests.iter_mut().map(|request| &mut request.cause);
+        let causes = objects.chain(requests).chain([&mut self.cause]).flatten();
+        causes.for_each(|cause| cause.restrict_to(reader));
+    }
+}
+
 /// How far a lane is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -124,14 +135,49 @@ impl LaneState {
 pub struct Cause {
     /// The kind of cause, for programs.
     pub reason: Reason,
-    /// The cause in words, for people.
+    /// The cause in words, for people: a sentence of ours. If the cluster refuses an object of the logical cloud, the sentence ends with the
+    /// rule that the object breaks.
     pub message: Arc<str>,
+    /// The whole cause, with what the cluster or the system reported. Only platform admins read it; none if the message is the whole cause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<Arc<str>>,
     /// Which object it is about, when it is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub object: Option<ObjectKey>,
     /// When the next try is, when there is a time for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub next_try: Option<Timestamp>,
+}
+
+impl Cause {
+    /// A cause with all that is known of it.
+    #[must_use]
+    pub fn detailed(self, detail: impl Into<Arc<str>>) -> Self {
+        let detail = Some(detail.into()).filter(|detail| *detail != self.message);
+        Self { detail, ..self }
+    }
+
+    /// The whole cause in words.
+    #[must_use]
+    pub fn whole(&self) -> &Arc<str> {
+        self.detail.as_ref().unwrap_or(&self.message)
+    }
+
+    /// The cause in the words for a reader.
+    #[must_use]
+    pub fn words_for(&self, reader: Reader) -> &Arc<str> {
+        match reader {
+            Reader::Member => &self.message,
+            Reader::PlatformAdmin => self.whole(),
+        }
+    }
+
+    /// Leaves out what a reader may not read.
+    pub fn restrict_to(&mut self, reader: Reader) {
+        if reader == Reader::Member {
+            self.detail = None;
+        }
+    }
 }
 
 /// The kinds of causes.

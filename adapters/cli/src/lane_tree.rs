@@ -103,7 +103,7 @@ fn joined(names: &[&str]) -> String {
 
 /// A cause in words, with its kind, what a next try waits for, and the time to it.
 pub(crate) fn cause_text(cause: &Cause, now: Timestamp) -> String {
-    let mut text = format!("{}: {}", reason_of(cause.reason), cause.message);
+    let mut text = format!("{}: {}", reason_of(cause.reason), cause.whole());
     match cause.reason {
         Reason::ClusterChanged => {
             text.push_str("; dcm cluster accept takes it in the place of the other one");
@@ -221,6 +221,7 @@ mod tests {
         let cause = Cause {
             reason: Reason::Denied,
             message: "roles may not be made".into(),
+            detail: None,
             object: None,
             next_try: Some(at(1050)),
         };
@@ -244,7 +245,13 @@ mod tests {
     fn a_cause_says_when_nothing_happens_by_itself_also_where_it_is_looked_at_again() {
         let text = |reason, next_try: Option<i64>| {
             cause_text(
-                &Cause { reason, message: "m".into(), object: None, next_try: next_try.map(at) },
+                &Cause {
+                    reason,
+                    message: "m".into(),
+                    detail: None,
+                    object: None,
+                    next_try: next_try.map(at),
+                },
                 at(1),
             )
         };

@@ -183,6 +183,7 @@ mod tests {
         let cause = |second| Cause {
             reason: Reason::Unreachable,
             message: "connection refused".into(),
+            detail: None,
             object: None,
             next_try: Timestamp::from_second(second).ok(),
         };

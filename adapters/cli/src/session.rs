@@ -1,7 +1,7 @@
 //! What most subcommands work with: the store's services, and who calls them.
 
 use dcm_client::{Listed, Project};
-use dcm_core::causes;
+use dcm_core::causes::{self, Reader};
 use dcm_core::logical_cloud::MetadataDraft;
 use dcm_core::name::{LogicalCloudName, ProjectName, UserName};
 use dcm_core::port::clock::{Clock as _, Random as _};
@@ -151,7 +151,7 @@ impl Session {
         match &self.place {
             Place::Here(deployment) => {
                 let others = deployment.other_bindings(&revoked.lapsed()).await;
-                Ok(revoked.report(others, |id| status.clusters.get(id)?.lane.as_ref()))
+                Ok(revoked.report(others, |id| status.clusters.get(id)?.lane.as_ref(), Reader::PlatformAdmin))
             }
             Place::There(client) => {
                 let clouds = client.logical_clouds();
@@ -172,10 +172,12 @@ impl Session {
         Ok(match (&self.place, clearing) {
             (Place::Here(deployment), Clearing::List) => {
                 let lapsed = deployment.clouds().lapsed(project, cloud, user).await?;
-                OtherBindingsReport::of(deployment.other_bindings(&lapsed).await)
+                OtherBindingsReport::of(deployment.other_bindings(&lapsed).await, Reader::PlatformAdmin)
             }
             (Place::Here(deployment), Clearing::Remove) => {
-                deployment.remove_other_bindings(&self.caller, (project, cloud), user).await?
+                deployment
+                    .remove_other_bindings(&self.caller, (project, cloud), user, Reader::PlatformAdmin)
+                    .await?
             }
             (Place::There(client), Clearing::List) => {
                 client.logical_clouds().other_bindings(project, cloud, user).await?

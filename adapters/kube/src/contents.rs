@@ -107,7 +107,7 @@ fn name_resource(error: Error, resource: &Listable) -> Error {
     match error {
         Error::Forbidden { message } => {
             let message = format!("{} can't be listed: {message}", name_of(resource));
-            Error::Forbidden { message }
+            Error::Forbidden { message: message.into() }
         }
         other => other,
     }

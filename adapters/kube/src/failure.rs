@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dcm_core::manifest::GroupVersionKind;
+use dcm_core::port::answer::Answer;
 use dcm_core::port::cluster::Error;
 use kube::client::AuthError;
 use kube::config::KubeconfigError;
@@ -26,6 +27,24 @@ const RETRY_AFTER_MAX: Duration = Duration::from_secs(600);
 /// Type of the cause by which the API server names a field that another manager holds.
 const FIELD_MANAGER_CONFLICT: &str = "FieldManagerConflict";
 
+/// The reason of an answer to a request that the API server does not understand.
+const BAD_REQUEST: &str = "BadRequest";
+
+/// How the API server begins the words of an admission webhook. They are those of operators, and not of its own rules.
+const WEBHOOK: &str = "admission webhook ";
+
+/// What the API server answers between the version and the kind of an object that it can't decode, such as for an unknown field.
+const NOT_DECODED: &str = " cannot be handled as a ";
+
+/// What the API server writes between the object and the rule for which admission refuses it.
+const FORBIDDEN: &str = " is forbidden: ";
+
+/// How the rules of its own admission begin that members of a project read: those of quotas, and of Pod Security.
+const ADMISSION_RULES: [&str; 3] = ["exceeded quota: ", "failed quota: ", "violates PodSecurity "];
+
+/// How the API server begins the reason of a cause that is a rule about a field, and the one about a namespace that is being deleted.
+const FIELD_REASONS: [&str; 2] = ["FieldValue", "NamespaceTerminating"];
+
 /// How the API server begins its words for a server-side apply with a field that the kind does not have, or of another
 /// type. It says 500, but the same request fails again.
 const NO_SUCH_FIELD: &str = "failed to create typed patch object";
@@ -35,6 +54,8 @@ const NO_SUCH_FIELD: &str = "failed to create typed patch object";
 pub(crate) struct Refused {
     pub(crate) status: Status,
     pub(crate) retry_after: Option<Duration>,
+    /// The body is no `Status`.
+    pub(crate) is_foreign: bool,
 }
 
 impl Refused {
@@ -42,6 +63,7 @@ impl Refused {
     /// Kubernetes, and what it answers is not for the caller that has named its address.
     pub(crate) fn read(code: u16, retry_after: Option<&str>, body: &[u8]) -> Self {
         let status = serde_json::from_slice::<Status>(body).ok().filter(Status::is_failure);
+        let is_foreign = status.is_none();
         let mut status = status.unwrap_or_else(|| {
             let words = String::from_utf8_lossy(&body[..body.len().min(MESSAGE_BYTES_MAX)]);
             tracing::debug!(code, body = words.trim(), "an answer is no status of Kubernetes");
@@ -49,7 +71,7 @@ impl Refused {
         });
         status.code = code;
         let seconds = retry_after.and_then(|text| text.trim().parse().ok());
-        Self { status, retry_after: seconds.map(Duration::from_secs) }
+        Self { status, retry_after: seconds.map(Duration::from_secs), is_foreign }
     }
 
     /// True when the server does not know the path at all, unlike the object.
@@ -61,7 +83,7 @@ impl Refused {
 
 impl From<Status> for Refused {
     fn from(status: Status) -> Self {
-        Self { status, retry_after: None }
+        Self { status, retry_after: None, is_foreign: false }
     }
 }
 
@@ -149,7 +171,7 @@ impl From<Large> for Failure {
 
 /// The port's error for an answer.
 pub(crate) fn error_of(refused: &Refused) -> Error {
-    let message = message(&refused.status);
+    let message = answer(refused);
     match refused.status.code {
         401 => Error::Unauthorized { message },
         403 => Error::Forbidden { message },
@@ -158,9 +180,9 @@ pub(crate) fn error_of(refused: &Refused) -> Error {
         410 => Error::Gone,
         429 => Error::TooManyRequests { retry_after: retry_after(refused) },
         408 => Error::Server { code: 408, message },
-        code @ 400..500 => {
-            Error::Invalid { message: if message.is_empty() { format!("status {code}") } else { message } }
-        }
+        code @ 400..500 => Error::Invalid {
+            message: if message.is_empty() { format!("status {code}").into() } else { message },
+        },
         500 if message.starts_with(NO_SUCH_FIELD) => Error::Invalid { message },
         code => Error::Server { code, message },
     }
@@ -189,6 +211,46 @@ fn retry_after(refused: &Refused) -> Option<Duration> {
     let seconds = refused.status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
     let wait = refused.retry_after.or((seconds > 0).then(|| Duration::from_secs(u64::from(seconds))));
     wait.map(|wait| wait.min(RETRY_AFTER_MAX))
+}
+
+/// The words of an answer. Those of a `Status` can have a rule for the members of a project.
+fn answer(refused: &Refused) -> Answer {
+    let message = message(&refused.status);
+    if refused.is_foreign {
+        return Answer::foreign(message);
+    }
+    let rule = rule(&refused.status);
+    Answer::from(message).with_rule(rule.as_deref())
+}
+
+/// The rule that the object of a request breaks, if it is one of the API server's own about the fields of the object or the limits of its
+/// namespace. Whatever webhooks and policies of operators answer is none.
+fn rule(status: &Status) -> Option<String> {
+    let message = &status.message;
+    if message.starts_with(WEBHOOK) {
+        return None;
+    }
+    match status.code {
+        400 | 422 | 500 if message.starts_with(NO_SUCH_FIELD) => Some(message.clone()),
+        400 if status.reason == BAD_REQUEST && message.contains(NOT_DECODED) => Some(message.clone()),
+        422 => fields(status),
+        403 => admission_rule(message).or_else(|| fields(status)),
+        _ => None,
+    }
+}
+
+/// The rules about fields, each with its field.
+fn fields(status: &Status) -> Option<String> {
+    let causes = status.details.iter().flat_map(|details| &details.causes);
+    let is_field = |reason: &str| FIELD_REASONS.iter().any(|field| reason.starts_with(field));
+    let fields = causes.filter(|cause| !cause.field.is_empty() && is_field(&cause.reason));
+    let fields: Vec<String> = fields.map(|cause| format!("{}: {}", cause.field, cause.message)).collect();
+    (!fields.is_empty()).then(|| fields.join("; "))
+}
+
+fn admission_rule(message: &str) -> Option<String> {
+    let (_, rule) = message.split_once(FORBIDDEN)?;
+    ADMISSION_RULES.iter().any(|known| rule.starts_with(known)).then(|| rule.to_owned())
 }
 
 fn message(status: &Status) -> String {
@@ -252,7 +314,7 @@ pub(crate) fn unreadable(error: &serde_json::Error) -> Error {
     };
     let (line, column) = (error.line(), error.column());
     let message = format!("the answer can't be read: {what}, at line {line}, column {column}");
-    Error::Server { code: UNREADABLE, message }
+    Error::Server { code: UNREADABLE, message: Answer::foreign(message) }
 }
 
 /// Where a credential was to come from, and did not. What the program or file said may be in the error, so that is left
@@ -322,6 +384,79 @@ mod tests {
         ];
         for (code, reason, details, expected) in table {
             assert_eq!(error_of(&refused(code, reason, &details)).to_string(), expected, "{code} {reason}");
+        }
+    }
+
+    #[test]
+    fn a_rule_is_what_the_api_server_itself_finds_in_an_object() {
+        let rule = |code: u16, reason: &str, message: &str, causes: Value| {
+            let status = json!({"kind": "Status", "status": "Failure", "message": message, "reason": reason,
+                                "details": {"causes": causes}, "code": code});
+            match error_of(&Refused::read(code, None, status.to_string().as_bytes())) {
+                Error::Invalid { message } | Error::Forbidden { message } => {
+                    message.rule().map(str::to_owned)
+                }
+                Error::Unauthorized { message } | Error::Server { message, .. } => {
+                    message.rule().map(str::to_owned)
+                }
+                error => panic!("{error}"),
+            }
+        };
+        let invalid =
+            json!({"reason": "FieldValueInvalid", "message": "Invalid value: 7", "field": "spec.a"});
+        let required =
+            json!({"reason": "FieldValueRequired", "message": "Required value", "field": "spec.b"});
+        let ending =
+            json!({"reason": "NamespaceTerminating", "message": "it ends", "field": "metadata.namespace"});
+        let unnamed = json!({"message": "hunter2"});
+        let strict = "ConfigMap in version \"v1\" cannot be handled as a ConfigMap: unknown field \"a\"";
+        let fields = "spec.a: Invalid value: 7; spec.b: Required value";
+        let webhook =
+            "admission webhook \"hunter2\" denied the request: is forbidden: exceeded quota: hunter2";
+        let table = [
+            (422, "Invalid", "all", json!([invalid, required]), Some(fields)),
+            (422, "Invalid", webhook, json!([invalid]), None),
+            (422, "Invalid", "ValidatingAdmissionPolicy 'hunter2' denied request", json!([unnamed]), None),
+            (
+                403,
+                "Forbidden",
+                "pods \"p\" is forbidden: exceeded quota: q, used",
+                json!([]),
+                Some("exceeded quota: q, used"),
+            ),
+            (
+                403,
+                "Forbidden",
+                "pods \"p\" is forbidden: violates PodSecurity \"b\"",
+                json!([]),
+                Some("violates PodSecurity \"b\""),
+            ),
+            (
+                403,
+                "Forbidden",
+                "x is forbidden: it ends",
+                json!([ending]),
+                Some("metadata.namespace: it ends"),
+            ),
+            (403, "Forbidden", "pods is forbidden: User \"hunter2\" cannot create", json!([]), None),
+            (403, "Forbidden", webhook, json!([]), None),
+            (400, "BadRequest", strict, json!([]), Some(strict)),
+            (400, "", "hunter2 in version cannot be handled as a", json!([]), None),
+            (401, "Unauthorized", "x is forbidden: exceeded quota: hunter2", json!([invalid]), None),
+            (500, "InternalError", "failed calling webhook \"hunter2\"", json!([invalid]), None),
+        ];
+        for (code, reason, message, causes, expected) in table {
+            assert_eq!(rule(code, reason, message, causes).as_deref(), expected, "{code} {message}");
+        }
+    }
+
+    #[test]
+    fn a_body_that_is_no_status_has_no_rule() {
+        for code in [400, 403, 422] {
+            let error =
+                error_of(&Refused::read(code, None, b"<html>is forbidden: exceeded quota: hunter2</html>"));
+            assert!(!error.sentence_of_write().contains("hunter2"), "{code}");
+            assert!(matches!(error.of_identity(), Error::Unreachable { .. }), "{code}");
         }
     }
 

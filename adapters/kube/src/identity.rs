@@ -149,7 +149,9 @@ fn unidentified(error: Error, code: u16) -> Error {
         | Error::Forbidden { .. }
         | Error::TooManyRequests { .. }
         | Error::Server { .. } => error,
-        other => Error::Server { code, message: format!("the UID of the cluster can't be read: {other}") },
+        other => {
+            Error::Server { code, message: format!("the UID of the cluster can't be read: {other}").into() }
+        }
     }
 }
 

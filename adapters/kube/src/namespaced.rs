@@ -102,7 +102,7 @@ async fn enter(transport: &Transport, call: &Call, right: Right, namespace: &str
     let written = Instant::now();
     while !has_it().await? {
         if written.elapsed() > EFFECT_WAIT_MAX {
-            return Err(Error::Forbidden { message: without_effect(namespace) });
+            return Err(Error::Forbidden { message: without_effect(namespace).into() });
         }
         sleep(EFFECT_LOOK_PAUSE).await;
     }
@@ -118,7 +118,7 @@ fn unbound(error: Error, right: &Access, namespace: &str) -> Error {
                 "the right to {verb} {resource} in namespace {namespace} is missing, and RoleBinding {NAMESPACE_BINDING} can't give it: \
                  {message}"
             );
-            Error::Forbidden { message }
+            Error::Forbidden { message: message.into() }
         }
         other => other,
     }
@@ -183,7 +183,7 @@ async fn bind(transport: &Transport, call: &Call, namespace: &str) -> Result<(),
         let message = format!(
             "RoleBinding {namespace}/{NAMESPACE_BINDING} binds another role than {NAMESPACE_ROLE}, so it is not the engine's; delete it"
         );
-        return Err(Error::Forbidden { message });
+        return Err(Error::Forbidden { message: message.into() });
     }
     let subjects = json!([subject(&user)]);
     if live["subjects"] == subjects {

@@ -27,7 +27,7 @@ pub(crate) fn read(kind: &GroupVersionKind, mut body: Value) -> Result<Object, E
         (text("name"), text("uid"), text("resourceVersion"))
     else {
         let message = format!("it told a {} without name, UID or resource version", kind.kind);
-        return Err(Error::Server { code: UNREADABLE, message });
+        return Err(Error::Server { code: UNREADABLE, message: message.into() });
     };
     let key = ObjectKey::new(kind.group.clone(), kind.kind.clone(), text("namespace"), name);
     let marks = Marks::read(&body);

@@ -146,7 +146,7 @@ fn from_aggregated(list: &APIGroupDiscoveryList, served: &mut Served) {
             if version.freshness.as_deref() == Some("Stale") {
                 let message =
                     format!("the server of {group}/{name} does not answer, so its objects are not known");
-                served.unseen.insert(group.into(), Error::Server { code: 503, message });
+                served.unseen.insert(group.into(), Error::Server { code: 503, message: message.into() });
                 continue;
             }
             let resources =

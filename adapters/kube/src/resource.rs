@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
+use dcm_core::port::answer::Answer;
 use dcm_core::port::cluster::Error;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -70,14 +71,16 @@ impl Resource {
             (true, None) => format!("{key}: this kind needs a namespace"),
             (false, Some(_)) => format!("{key}: this kind has no namespace"),
         };
-        Err(Error::Invalid { message })
+        Err(Error::Invalid { message: Answer::of_rule(message) })
     }
 
     /// Path of one object.
     pub(crate) fn object(&self, key: &ObjectKey) -> Result<String, Error> {
         // The API refuses these names, too. As a path they would mean something else.
         if matches!(&*key.name, "." | "..") || key.name.contains('/') {
-            return Err(Error::Invalid { message: format!("{key}: no object can have this name") });
+            return Err(Error::Invalid {
+                message: Answer::of_rule(format!("{key}: no object can have this name")),
+            });
         }
         Ok(format!("{}/{}", self.parent_of(key)?, escape(&key.name)))
     }

@@ -82,7 +82,7 @@ fn uid_of(text: Arc<str>) -> Result<ClusterUid, Error> {
         return Ok(ClusterUid(text));
     }
     let message = format!("the UID of {SYSTEM_NAMESPACE} must be 1 to {UID_BYTES_MAX} letters, digits and -");
-    Err(Error::Server { code: UNREADABLE, message })
+    Err(Error::Server { code: UNREADABLE, message: message.into() })
 }
 
 /// Its version, and its time.

@@ -104,7 +104,7 @@ impl Request {
 
 /// A request that can't even be put into words.
 fn invalid(error: &dyn std::fmt::Display) -> Error {
-    Error::Invalid { message: format!("no request can be made of this: {error}") }
+    Error::Invalid { message: format!("no request can be made of this: {error}").into() }
 }
 
 /// An answer of success.

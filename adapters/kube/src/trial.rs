@@ -131,11 +131,12 @@ mod tests {
 
     #[test]
     fn a_user_without_rights_is_accepted_and_an_unknown_one_is_not() {
-        let forbidden =
-            |user: &str| outcome(Error::Forbidden { message: format!("User \"{user}\" cannot create") });
+        let forbidden = |user: &str| {
+            outcome(Error::Forbidden { message: format!("User \"{user}\" cannot create").into() })
+        };
         assert_eq!(forbidden("ann").unwrap(), Trial::Accepted);
         assert_eq!(forbidden(ANONYMOUS).unwrap(), Trial::Refused);
-        assert_eq!(outcome(Error::Unauthorized { message: String::new() }).unwrap(), Trial::Refused);
+        assert_eq!(outcome(Error::Unauthorized { message: "".into() }).unwrap(), Trial::Refused);
         assert!(matches!(outcome(Error::Gone), Err(Error::Gone)));
     }
 

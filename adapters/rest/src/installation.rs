@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use dcm_core::causes;
+use dcm_core::causes::{self, Reader};
 use dcm_core::kubeconfig::Admin;
 use dcm_core::logical_cloud::Draft;
 use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName, UserName};
@@ -52,7 +52,7 @@ pub trait Installation: Send + Sync + 'static {
     async fn other_bindings(&self, lapsed: &Lapsed) -> BTreeMap<ClusterId, Result<OtherBindings, Error>>;
 
     /// Removes the identities of a logical cloud that have no right of ours any more, or those of one user, from the bindings of other
-    /// clients.
+    /// clients. The report is for a reader.
     ///
     /// # Errors
     /// Those of [`LogicalClouds::lapsed`](service::LogicalClouds::lapsed), and of the audit log.
@@ -61,6 +61,7 @@ pub trait Installation: Send + Sync + 'static {
         caller: &Caller,
         named: (&ProjectName, &LogicalCloudName),
         user: Option<&UserName>,
+        reader: Reader,
     ) -> Result<OtherBindingsReport, service::Error>;
 
     /// The orphans on a cluster. A kind that the cluster lacks has none.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use dcm_core::causes;
+use dcm_core::causes::{self, Reader};
 use dcm_core::logical_cloud::Draft;
 use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName, UserName};
 use dcm_core::port::audit::{About, Action};
@@ -77,8 +77,9 @@ impl Installation for Deployment {
         caller: &Caller,
         named: (&ProjectName, &LogicalCloudName),
         user: Option<&UserName>,
+        reader: Reader,
     ) -> Result<OtherBindingsReport, service::Error> {
-        Self::remove_other_bindings(self, caller, named, user).await
+        Self::remove_other_bindings(self, caller, named, user, reader).await
     }
 
     async fn orphans(&self, cluster: &ClusterId) -> Result<Orphans, OrphanError> {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use dcm_core::causes;
+use dcm_core::causes::{self, Reader};
 use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName, UserName};
 use dcm_core::port::audit::{About, Action};
 use dcm_core::port::cluster::Error;
@@ -50,6 +50,7 @@ impl Deployment {
         caller: &Caller,
         (project, cloud): (&ProjectName, &LogicalCloudName),
         user: Option<&UserName>,
+        reader: Reader,
     ) -> Result<OtherBindingsReport, service::Error> {
         let about = About {
             project: Some(project.clone()),
@@ -74,7 +75,7 @@ impl Deployment {
             // Made before they are begun: one that borrows while it is made can't be sent to another thread.
             let removals: Vec<_> = removals.collect();
             let others = stream::iter(removals).buffer_unordered(LOOKS_AT_ONCE_MAX).collect().await;
-            Ok(OtherBindingsReport::of(others))
+            Ok(OtherBindingsReport::of(others, reader))
         };
         self.kept(decision, Box::pin(removing)).await
     }
@@ -89,7 +90,10 @@ impl Deployment {
         match self.clouds().have_lapsed(project, cloud, lapsed).await {
             Ok(true) => None,
             Ok(false) => Some("they are in use again, as the logical cloud was applied meanwhile".to_owned()),
-            Err(error) => Some(causes::told(&error)),
+            Err(error) => {
+                tracing::error!(error = causes::told(&error), "identities are not removed from bindings");
+                Some(error.to_string())
+            }
         }
     }
 }

@@ -178,14 +178,14 @@ fn log(event: &Event) {
     let cluster = &event.cluster;
     match &event.what {
         What::Hindered(cause) => {
-            tracing::warn!(%cluster, context, reason = ?cause.reason, cause = %cause.message, "hindered");
+            tracing::warn!(%cluster, context, reason = ?cause.reason, cause = %cause.whole(), "hindered");
         }
         What::Lane(state) => tracing::info!(%cluster, context, ?state, "lane"),
         What::Created(object) => tracing::debug!(%cluster, context, %object, "created"),
         What::Updated(object) => tracing::debug!(%cluster, context, %object, "updated"),
         What::Adopted(object) => tracing::debug!(%cluster, context, %object, "adopted"),
         What::Drifted(cause) => {
-            tracing::warn!(%cluster, context, object = cause.object.as_ref().map(tracing::field::display), message = %cause.message, "drifted");
+            tracing::warn!(%cluster, context, object = cause.object.as_ref().map(tracing::field::display), message = %cause.whole(), "drifted");
         }
         What::Corrected(object) => tracing::info!(%cluster, context, %object, "corrected"),
         What::Deleted(object) => tracing::debug!(%cluster, context, %object, "deleted"),

@@ -76,4 +76,11 @@ impl AuditedError for synchronizer::Error {
         // The work is paused then, whatever is still under way.
         !matches!(self, Self::Store(_) | Self::Contended { .. } | Self::StillUnderWay { .. } | Self::Resumed)
     }
+
+    fn kept(&self) -> String {
+        match self {
+            Self::Store(_) => self.to_string(),
+            error => causes::told(error),
+        }
+    }
 }

@@ -94,11 +94,11 @@ pub fn of_marks(key: &ObjectKey, given_up: Option<Timestamp>) -> Cause {
         Some(_) => format!("{TAMPERED}; {GIVEN_UP}").into(),
         None => TAMPERED.into(),
     };
-    Cause { reason: Reason::Tampered, message, object: Some(key.clone()), next_try: given_up }
+    Cause { reason: Reason::Tampered, message, detail: None, object: Some(key.clone()), next_try: given_up }
 }
 
 fn drifted(key: &ObjectKey, message: Arc<str>) -> Cause {
-    Cause { reason: Reason::Drifted, message, object: Some(key.clone()), next_try: None }
+    Cause { reason: Reason::Drifted, message, detail: None, object: Some(key.clone()), next_try: None }
 }
 
 /// What somebody else did to an object: took these fields, or deleted it when there are none.

@@ -136,8 +136,9 @@ fn present(
         let terms = Terms { left: sighting.fields().to_vec(), ..terms(wanted, origin) };
         chosen.work = Some((update(manifest, sighting, origin, terms), Why::InDoubt));
     }
-    if let (None, Some(message)) = (&chosen.work, sighting.unready()) {
-        let waits = cause(Reason::Waiting, message, manifest.key());
+    if let (None, Some(unready)) = (&chosen.work, sighting.unready()) {
+        let waits =
+            cause(Reason::Waiting, &unready.message, manifest.key()).detailed(unready.whole().clone());
         chosen.work = Some((Work::Await(waits), Why::NotReady));
     }
     if chosen.work.is_none() && rules.is_watched && !record.is_some_and(Recorded::is_expected) {
@@ -295,12 +296,11 @@ fn going(key: &ObjectKey, sighting: &Sighting) -> Cause {
     if let Some(finalizers) = sighting.deleting().filter(|finalizers| !finalizers.is_empty()) {
         message.push_str(&format!(" and held by {}", finalizers.join(", ")));
     }
-    if let Some(remains) = sighting.unready() {
-        message.push_str(&format!(": {remains}"));
-    }
-    cause(Reason::Waiting, &message, key)
+    let Some(remains) = sighting.unready() else { return cause(Reason::Waiting, &message, key) };
+    let whole = format!("{message}: {}", remains.whole());
+    cause(Reason::Waiting, &format!("{message}: {}", remains.message), key).detailed(whole)
 }
 
 pub(super) fn cause(reason: Reason, message: &str, key: &ObjectKey) -> Cause {
-    Cause { reason, message: message.into(), object: Some(key.clone()), next_try: None }
+    Cause { reason, message: message.into(), detail: None, object: Some(key.clone()), next_try: None }
 }

@@ -163,8 +163,9 @@ fn certificate(
                        approved";
         return Err(Work::Blocked(cause(Reason::Foreign, message, key)));
     };
-    if let Some(message) = &state.refused {
-        return Err(Work::Blocked(cause(Reason::Denied, message, key)));
+    if let Some(refused) = &state.refused {
+        let message = "the cluster denied the certificate signing request, or failed to sign it";
+        return Err(Work::Blocked(cause(Reason::Denied, message, key).detailed(refused.clone())));
     }
     Ok(match &state.certificate {
         Some(certificate) => RequestWork::Collect { certificate: certificate.clone() },

@@ -62,7 +62,7 @@ pub struct Remarks {
     /// The finalizers that hold it back, when it is being deleted.
     pub deleting: Option<Vec<Arc<str>>>,
     /// Why it is not ready, when it is not; of a namespace that is being deleted, what remains in it.
-    pub unready: Option<Arc<str>>,
+    pub unready: Option<Unready>,
     /// What a CertificateSigningRequest says of itself.
     pub certificate: Option<CertificateState>,
     /// Desired fields: of an object with our marks those that somebody else took since we wrote them, of another one those
@@ -74,6 +74,23 @@ pub struct Remarks {
     pub claimed_by: Option<OwnerId>,
     /// `roleRef` of a binding that is being deleted and still has subjects.
     pub still_binds: Option<Value>,
+}
+
+/// Why an object is not ready.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unready {
+    /// The reason in our words.
+    pub message: Arc<str>,
+    /// The reason with what the cluster reports; none where that is the same.
+    pub detail: Option<Arc<str>>,
+}
+
+impl Unready {
+    /// The whole reason.
+    #[must_use]
+    pub fn whole(&self) -> &Arc<str> {
+        self.detail.as_ref().unwrap_or(&self.message)
+    }
 }
 
 /// Fields that have other values than desired although our manager holds them: another client wrote under our name, or the
@@ -101,7 +118,7 @@ impl Sighting {
 
     /// Why it is not ready, when it is not.
     #[must_use]
-    pub fn unready(&self) -> Option<&Arc<str>> {
+    pub fn unready(&self) -> Option<&Unready> {
         self.remarks.as_ref()?.unready.as_ref()
     }
 
@@ -329,7 +346,7 @@ pub trait View {
 }
 
 /// Why an object is not ready, for the kinds that say so; others are ready when they are there.
-fn unready(object: &Object) -> Option<Arc<str>> {
+fn unready(object: &Object) -> Option<Unready> {
     let body = &object.body;
     let count = |pointer: &str| body.pointer(pointer).and_then(Value::as_i64);
     match &*object.kind.kind {
@@ -341,7 +358,8 @@ fn unready(object: &Object) -> Option<Arc<str>> {
             };
             let current = count("/status/observedGeneration") >= count("/metadata/generation");
             let ready = ready.unwrap_or(0);
-            (!current || ready < wanted).then(|| format!("{ready} of {wanted} replicas are ready").into())
+            let message = || format!("{ready} of {wanted} replicas are ready").into();
+            (!current || ready < wanted).then(|| Unready { message: message(), detail: None })
         }
         "Namespace" if object.deleting.is_some() => remains(body),
         _ => None,
@@ -357,14 +375,16 @@ const HOLDING_CONDITIONS: [&str; 5] = [
     "NamespaceFinalizersRemaining",
 ];
 
-/// What holds back a namespace that is being deleted, in the API server's own words: resources and finalizers.
-fn remains(body: &Value) -> Option<Arc<str>> {
+/// What holds back a namespace that is being deleted: the types of its conditions. In their messages, in the detail, API servers name
+/// resources and finalizers, and each other.
+fn remains(body: &Value) -> Option<Unready> {
     let conditions = body["status"]["conditions"].as_array()?;
     let told = HOLDING_CONDITIONS.iter().filter_map(|kind| {
         let condition = conditions.iter().find(|condition| condition["type"] == *kind)?;
         let message = condition["message"].as_str().unwrap_or_default();
-        (condition["status"] == "True").then(|| format!("{kind}: {message}"))
+        (condition["status"] == "True").then(|| (*kind, format!("{kind}: {message}")))
     });
-    let told: Vec<String> = told.collect();
-    (!told.is_empty()).then(|| told.join("; ").into())
+    let (kinds, told): (Vec<&str>, Vec<String>) = told.unzip();
+    let unready = || Unready { message: kinds.join(", ").into(), detail: Some(told.join("; ").into()) };
+    (!told.is_empty()).then(unready)
 }

@@ -41,6 +41,7 @@ use crate::app_context::{Generation, TokenRequest};
 use crate::hash::ContentHash;
 use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use crate::name::{ClusterId, ContextId, OwnerId};
+use crate::port::answer::Answer;
 use crate::port::proof::{ANNOTATION_PROOF, ClusterProofKey, Proof};
 use crate::port::trial::{ClientCredential, Trial};
 use crate::secret::Secret;
@@ -432,13 +433,13 @@ pub enum Error {
     #[error("our credential is not accepted: {message}")]
     Unauthorized {
         /// The server's words.
-        message: String,
+        message: Answer,
     },
     /// We may not do this (403).
     #[error("not allowed: {message}")]
     Forbidden {
         /// The server's words.
-        message: String,
+        message: Answer,
     },
     /// There is no such object (404).
     #[error("there is no such object")]
@@ -470,7 +471,7 @@ pub enum Error {
     #[error("refused: {message}")]
     Invalid {
         /// The server's words.
-        message: String,
+        message: Answer,
     },
     /// It has too much to do (429).
     #[error("the cluster asks for fewer requests")]
@@ -484,7 +485,7 @@ pub enum Error {
         /// The HTTP status.
         code: u16,
         /// The server's words.
-        message: String,
+        message: Answer,
     },
     /// This implementation does not do this.
     #[error("not supported: {what}")]

@@ -1,5 +1,6 @@
 //! What the core needs from outside, as traits with written contracts. Adapters implement them.
 
+pub mod answer;
 pub mod audit;
 pub mod clock;
 pub mod cluster;

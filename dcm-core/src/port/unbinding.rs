@@ -67,9 +67,8 @@ async fn delete(
 ) -> Result<Deletion, Error> {
     match cluster.delete(call, kind, key, observed).await {
         Ok(Pending) if has_subjects => {
-            let message =
-                "a finalizer holds the deleted binding, and its subjects may not be changed".to_owned();
-            Err(Error::Forbidden { message })
+            let message = "a finalizer holds the deleted binding, and its subjects may not be changed";
+            Err(Error::Forbidden { message: message.into() })
         }
         deleted => deleted,
     }

@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn only_a_refusal_by_the_guard_tells_that_it_is_in_force() {
-        let forbidden = |message: String| Err(Error::Forbidden { message });
+        let forbidden = |message: String| Err(Error::Forbidden { message: message.into() });
         let by_guard = format!("ValidatingAdmissionPolicy 'dcm' denied request: {REFUSAL}a rule");
         for (answer, expected) in [
             (forbidden(by_guard), Guard::InForce),

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-use crate::causes;
 use crate::kubeconfig::{Access, Admin, ClusterAccess, Credential, exec_credential};
 use crate::logical_cloud::{ClusterReference, LogicalCloud, User};
 use crate::name::{ClusterId, LogicalCloudName, ProjectName, ReferenceName, UserName};
@@ -186,7 +185,8 @@ impl LogicalClouds {
                     access.access.clusters.insert(name, ClusterAccess { cluster, credential });
                 }
                 Ok((_, Err(error))) => {
-                    let reason = causes::told(&error);
+                    // Members read this: what is wrong with a kubeconfig is for those who registered it.
+                    let reason = error.to_string();
                     access.missing.insert(name.clone(), Missing::Unlocated { reason });
                     unlocated.insert(name, error);
                 }

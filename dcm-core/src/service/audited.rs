@@ -111,12 +111,14 @@ impl AuditedError for Error {
         Self::Audit(source)
     }
 
-    /// Without the names of other projects.
+    /// Without the names of other projects, and in words for members of the project.
     fn kept(&self) -> String {
         match self {
             Self::NamespaceTaken { namespace, cluster, .. } => {
                 format!("namespace {namespace} of cluster {cluster} belongs to somebody else")
             }
+            // What a store or a kubeconfig is like is in the log of the server, not in that of decisions.
+            error if error.hides_its_source() => error.to_string(),
             error => causes::told(error),
         }
     }

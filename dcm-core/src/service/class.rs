@@ -48,6 +48,13 @@ impl Class {
 }
 
 impl Error {
+    /// True if what caused it is for operators alone: a failure of the system, or a rule that a kubeconfig breaks.
+    #[must_use]
+    pub fn hides_its_source(&self) -> bool {
+        matches!(self, Self::Kubeconfig { .. })
+            || matches!(self.class(), Class::Internal | Class::Unavailable)
+    }
+
     /// Of what class it is.
     #[must_use]
     pub fn class(&self) -> Class {

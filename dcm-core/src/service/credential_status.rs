@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::causes::Reader;
 use crate::logical_cloud::{Epoch, Serial};
 use crate::name::{ClusterId, UserName};
 use crate::status::{Cause, ContextStatus};
@@ -80,6 +81,17 @@ pub enum Issuance {
         #[serde(skip_serializing_if = "Option::is_none")]
         cause: Option<Cause>,
     },
+}
+
+impl CredentialStatus {
+    /// Leaves out of all causes what a reader may not read.
+    pub fn restrict_to(&mut self, reader: Reader) {
+        for issuance in self.clusters.values_mut() {
+            if let Issuance::Missing { cause: Some(cause), .. } = issuance {
+                cause.restrict_to(reader);
+            }
+        }
+    }
 }
 
 impl LogicalClouds {

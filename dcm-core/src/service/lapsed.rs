@@ -9,7 +9,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::causes;
+use crate::causes::Reader;
 use crate::logical_cloud::{Epoch, Scope, UserType};
 use crate::manifest::{GroupVersionKind, ObjectKey};
 use crate::name::{ClusterId, ContextId, LogicalCloudName, Namespace, ProjectName, UserName};
@@ -62,14 +62,14 @@ pub enum BoundName {
 }
 
 /// Bindings of other clients on one cluster that name a [lapsed](Lapsed) identity.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct OtherBindings {
     /// The bindings that name one.
     pub found: Vec<ObjectKey>,
     /// The bindings that named one until it was removed from them.
     pub removed: Vec<ObjectKey>,
-    /// Why the first binding was not changed that should have been.
-    pub refused: Option<String>,
+    /// The first binding that was not changed and should have been, and why.
+    pub refused: Option<(ObjectKey, ClusterError)>,
     /// Where more of them may be, as the cluster does not allow us to list there.
     pub unseen: Vec<Unseen>,
 }
@@ -134,7 +134,7 @@ impl Lapsed {
             return Ok(OtherBindings::default());
         }
         let proofs = match proofs {
-            Some(key) => match cluster.uid(call).await {
+            Some(key) => match cluster.uid(call).await.map_err(ClusterError::of_identity) {
                 Ok(uid) => Some(key.on(&uid)),
                 // Without the UID no mark is proved, and our bindings would count as those of other clients.
                 Err(ClusterError::Forbidden { .. }) if clearing == Clearing::List => None,
@@ -221,9 +221,10 @@ impl By<'_> {
                 }
                 Err(error) => error,
             };
-            others.refused.get_or_insert(format!("{key}: {}", causes::told(&error)));
+            let is_about_cluster = error.is_about_cluster();
+            others.refused.get_or_insert_with(|| (key.clone(), error));
             others.found.push(key);
-            if error.is_about_cluster() {
+            if is_about_cluster {
                 break;
             }
         }
@@ -300,10 +301,10 @@ pub struct OtherBindingsReport {
 }
 
 impl OtherBindingsReport {
-    /// The report of what was found or changed.
+    /// The report of what was found or changed, for a reader.
     #[must_use]
-    pub fn of(others: BTreeMap<ClusterId, Result<OtherBindings, ClusterError>>) -> Self {
-        let clusters = others.into_iter().map(|(id, others)| (id, OthersOnCluster::of(others)));
+    pub fn of(others: BTreeMap<ClusterId, Result<OtherBindings, ClusterError>>, reader: Reader) -> Self {
+        let clusters = others.into_iter().map(|(id, others)| (id, OthersOnCluster::of(others, reader)));
         Self { clusters: clusters.collect() }
     }
 }
@@ -315,18 +316,18 @@ impl OthersOnCluster {
         !self.bindings.is_empty() || !self.bindings_unseen.is_empty() || self.bindings_unknown.is_some()
     }
 
-    /// The report of a cluster that was looked at, or could not be.
+    /// The report of a cluster that was looked at, or could not be, for a reader.
     #[must_use]
-    pub fn of(others: Result<OtherBindings, ClusterError>) -> Self {
+    pub fn of(others: Result<OtherBindings, ClusterError>, reader: Reader) -> Self {
         match others {
             Ok(OtherBindings { found, removed, refused, unseen }) => Self {
                 bindings: found,
                 bindings_removed: removed,
-                bindings_refused: refused,
+                bindings_refused: refused.map(|(key, error)| format!("{key}: {}", error.words_for(reader))),
                 bindings_unseen: unseen.iter().map(ToString::to_string).collect(),
                 bindings_unknown: None,
             },
-            Err(error) => Self { bindings_unknown: Some(causes::told(&error)), ..Self::default() },
+            Err(error) => Self { bindings_unknown: Some(error.words_for(reader)), ..Self::default() },
         }
     }
 }

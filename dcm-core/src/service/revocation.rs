@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::causes::Reader;
 use crate::name::{ClusterId, LogicalCloudName, ProjectName, UserName};
 use crate::port::cluster::Error as ClusterError;
 use crate::status::{Cause, ContextStatus, LaneStatus};
@@ -42,20 +43,20 @@ pub struct RevokedOnCluster {
 }
 
 impl Revoked {
-    /// What became of it: how far each cluster is, and which bindings of other clients were found there.
+    /// What became of it, for a reader: how far each cluster is, and which bindings of other clients were found there.
     #[must_use]
     pub fn report<'a>(
         self,
         others: BTreeMap<ClusterId, Result<OtherBindings, ClusterError>>,
         lane: impl Fn(&ClusterId) -> Option<&'a LaneStatus>,
+        reader: Reader,
     ) -> Revocation {
         let on = |(id, others): (ClusterId, Result<OtherBindings, ClusterError>)| {
             let lane = lane(&id);
-            let on = RevokedOnCluster {
-                is_revoked: lane.is_some_and(|lane| self.is_done_in(lane)),
-                cause: lane.and_then(|lane| self.cause_in(lane).cloned()),
-                others: OthersOnCluster::of(others),
-            };
+            let mut cause = lane.and_then(|lane| self.cause_in(lane).cloned());
+            cause.iter_mut().for_each(|cause| cause.restrict_to(reader));
+            let is_revoked = lane.is_some_and(|lane| self.is_done_in(lane));
+            let on = RevokedOnCluster { is_revoked, cause, others: OthersOnCluster::of(others, reader) };
             (id, on)
         };
         let clusters = others.into_iter().map(on).collect();

@@ -7,6 +7,7 @@ use futures::stream::BoxStream;
 use serde::{Deserialize, Serialize};
 
 use crate::app_context::Generation;
+use crate::causes::Reader;
 use crate::logical_cloud::life_cycle::State;
 use crate::logical_cloud::{LogicalCloud, LogicalCloudUid};
 use crate::name::{ClusterId, LogicalCloudName, Namespace, ProjectName, ReferenceName, UserName};
@@ -71,6 +72,17 @@ pub struct CloudStatus {
     pub clusters: BTreeMap<ClusterId, ClusterInCloud>,
     /// The credentials of the users that are applied.
     pub credentials: BTreeMap<UserName, CredentialStatus>,
+}
+
+impl CloudStatus {
+    /// The status without what a reader may not read.
+    #[must_use]
+    pub fn restricted_to(mut self, reader: Reader) -> Self {
+        let lanes = self.clusters.values_mut().filter_map(|here| here.lane.as_mut());
+        lanes.for_each(|lane| lane.restrict_to(reader));
+        self.credentials.values_mut().for_each(|credential| credential.restrict_to(reader));
+        self
+    }
 }
 
 /// What was applied last.

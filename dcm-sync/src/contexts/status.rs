@@ -86,7 +86,13 @@ pub(super) fn of_lane(root: &Root, cluster: &ClusterId, lane: Option<&Lane>) -> 
 }
 
 fn paused() -> Cause {
-    Cause { reason: Reason::Paused, message: "work is paused".into(), object: None, next_try: None }
+    Cause {
+        reason: Reason::Paused,
+        message: "work is paused".into(),
+        detail: None,
+        object: None,
+        next_try: None,
+    }
 }
 
 fn state(root: &Root, lane: &Lane, wanted: bool, finished: bool) -> LaneState {
@@ -166,7 +172,13 @@ fn kept(name: &Arc<str>, Kept { objects, bindings }: &Kept) -> ObjectStatus {
     if bindings.len() == CONTENTS_SAMPLE_MAX {
         message.push_str(", and maybe more");
     }
-    let cause = Cause { reason: Reason::HasContents, message: message.into(), object: None, next_try: None };
+    let cause = Cause {
+        reason: Reason::HasContents,
+        message: message.into(),
+        detail: None,
+        object: None,
+        next_try: None,
+    };
     ObjectStatus { key, state: ObjectState::Kept, cause: Some(cause), bindings: bindings.clone() }
 }
 
@@ -211,7 +223,7 @@ fn requests(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<RequestStatus>
 fn lapsed() -> Cause {
     let message = "the cluster no longer accepts the credential that it issued: the service account, or what signs credentials, \
                    was replaced; a new one is requested";
-    Cause { reason: Reason::Lapsed, message: message.into(), object: None, next_try: None }
+    Cause { reason: Reason::Lapsed, message: message.into(), detail: None, object: None, next_try: None }
 }
 
 fn steps<'a>(root: &'a Root, cluster: &ClusterId) -> impl Iterator<Item = &'a StepRecord> {

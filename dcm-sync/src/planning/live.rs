@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dcm_core::app_context::{AppContext, Bundle, Generation};
+use dcm_core::causes::{self, Reader};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{Answered, Desired, Observed, Plan, Rehearsal, Rules, Seen, Sighting, View, plan};
@@ -23,6 +24,17 @@ use crate::contexts::LaneProspect;
 #[error("the cluster could not be looked at")]
 pub struct PlanError(#[from] Error);
 
+impl PlanError {
+    /// The error in the words for a reader.
+    #[must_use]
+    pub fn words_for(&self, reader: Reader) -> String {
+        match reader {
+            Reader::Member => format!("{self}: {}", self.0.sentence()),
+            Reader::PlatformAdmin => causes::told(self),
+        }
+    }
+}
+
 /// What would be done to one cluster.
 #[derive(Debug, Clone)]
 pub struct LivePlan {
@@ -30,8 +42,8 @@ pub struct LivePlan {
     pub plan: Plan,
     /// What was seen, as far as it is ours.
     pub observed: Observed,
-    /// What a dry run of each write gave that makes or updates an object; empty where it was only looked.
-    pub rehearsals: BTreeMap<ObjectKey, Rehearsal>,
+    /// What a dry run of each write gave that makes or updates an object, or why the cluster did not make it; empty where it was only looked.
+    pub rehearsals: BTreeMap<ObjectKey, Result<Rehearsal, Error>>,
     /// It is another cluster than the one that was reached before: nothing is written until a person has looked.
     pub is_replaced: bool,
 }
@@ -69,7 +81,7 @@ pub(super) async fn live_plan(
     place: &Place<'_>,
     rehearsing: Rehearsing,
 ) -> Result<LivePlan, PlanError> {
-    let identity = cluster.uid(call).await?;
+    let identity = cluster.uid(call).await.map_err(Error::of_identity)?;
     let recorded = place.recorded;
     let is_replaced = recorded.identity.as_ref().is_some_and(|known| *known != identity);
     let proofs = place.proofs.map(|key| key.on(&identity));

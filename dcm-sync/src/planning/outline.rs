@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use dcm_core::causes;
+use dcm_core::causes::Reader;
 use dcm_core::name::ClusterId;
-use dcm_core::plan::{Act, Outline, OutlinedStep, Step, Why, Work, named_fields};
+use dcm_core::plan::{Act, Outline, OutlinedStep, Rehearsal, Step, Why, Work, named_fields};
+use dcm_core::port::cluster::Error;
 use dcm_core::status::Cause;
 
 use super::{LivePlan, PlanError, Planned};
@@ -14,42 +15,53 @@ const REPLACED: &str =
     "it is another cluster than the one that was reached before; accept it with dcm cluster accept";
 
 impl Planned {
-    /// What would be done, cluster by cluster.
+    /// What would be done, cluster by cluster, for a reader.
     #[must_use]
-    pub fn outline(&self) -> BTreeMap<ClusterId, Outline> {
+    pub fn outline(&self, reader: Reader) -> BTreeMap<ClusterId, Outline> {
         let looked = self.clusters.iter();
-        looked.map(|(cluster, found)| (cluster.clone(), outline(cluster, found))).collect()
+        looked.map(|(cluster, found)| (cluster.clone(), outline(cluster, found, reader))).collect()
     }
 }
 
-fn outline(cluster: &ClusterId, found: &Result<LivePlan, PlanError>) -> Outline {
+fn outline(cluster: &ClusterId, found: &Result<LivePlan, PlanError>, reader: Reader) -> Outline {
     match found {
-        Err(error) => Outline::Unknown(causes::told(error)),
+        Err(error) => Outline::Unknown(error.words_for(reader)),
         Ok(live) if live.is_replaced => {
             let (object, why) = (cluster.to_string(), REPLACED.to_owned());
             Outline::Steps(vec![OutlinedStep { action: Act::Blocked, object, why, rehearsal: None }])
         }
-        Ok(live) => Outline::Steps(steps(live)),
+        Ok(live) => Outline::Steps(steps(live, reader)),
     }
 }
 
-fn steps(live: &LivePlan) -> Vec<OutlinedStep> {
+fn steps(live: &LivePlan, reader: Reader) -> Vec<OutlinedStep> {
     let outlined = |step: &Step| {
         let action = act(step)?;
         let object = match &step.work {
             Work::Request { name, .. } => name.to_string(),
             _ => step.key.to_string(),
         };
-        let rehearsal = live.rehearsals.get(&step.key).cloned();
-        Some(OutlinedStep { action, object, why: why(step), rehearsal })
+        let rehearsal = live.rehearsals.get(&step.key).map(|rehearsed| shown(rehearsed, reader));
+        Some(OutlinedStep { action, object, why: why(step, reader), rehearsal })
     };
     let reported = |cause: &Cause| OutlinedStep {
         action: Act::Report,
         object: cause.object.as_ref().map(ToString::to_string).unwrap_or_default(),
-        why: cause.message.to_string(),
+        why: cause.words_for(reader).to_string(),
         rehearsal: None,
     };
     live.plan.steps().iter().filter_map(outlined).chain(live.plan.drift().iter().map(reported)).collect()
+}
+
+/// What a dry run gave, for a reader: it is a write of an object of the app context.
+fn shown(rehearsed: &Result<Rehearsal, Error>, reader: Reader) -> Rehearsal {
+    match rehearsed {
+        Ok(rehearsal) => rehearsal.clone(),
+        Err(error) if error.is_retryable() => {
+            Rehearsal::Unchecked(format!("can't be checked: {}", error.words_of_write_for(reader)))
+        }
+        Err(error) => Rehearsal::Refused(error.words_of_write_for(reader)),
+    }
 }
 
 /// What is done, in a word; none for what touches no cluster.
@@ -73,9 +85,9 @@ fn act(step: &Step) -> Option<Act> {
 }
 
 /// Why it is done, and which fields change hands.
-fn why(step: &Step) -> String {
+fn why(step: &Step, reader: Reader) -> String {
     match &step.work {
-        Work::Await(cause) | Work::Blocked(cause) => cause.message.to_string(),
+        Work::Await(cause) | Work::Blocked(cause) => cause.words_for(reader).to_string(),
         Work::Update { terms, .. } if !terms.taken.is_empty() => {
             format!("{}: {}", step.why, named_fields(terms.taken.iter()))
         }

@@ -46,13 +46,13 @@ pub(super) async fn rehearse(
     call: &Call,
     place: &Place<'_>,
     plan: &Plan,
-) -> Result<BTreeMap<ObjectKey, Rehearsal>, Error> {
+) -> Result<BTreeMap<ObjectKey, Result<Rehearsal, Error>>, Error> {
     let mut rehearsals = BTreeMap::new();
     let missing = missing(plan);
     for step in plan.steps() {
         let Some(write) = write(call, place, &step.key, &step.work) else { continue };
         let rehearsal = if is_in(&step.key, &missing) {
-            unchecked(NO_NAMESPACE)
+            Ok(unchecked(NO_NAMESPACE))
         } else {
             one(cluster, call, &write, &missing).await?
         };
@@ -99,13 +99,13 @@ async fn one(
     call: &Call,
     write: &Write<'_>,
     missing: &BTreeSet<&ObjectKey>,
-) -> Result<Rehearsal, Error> {
+) -> Result<Result<Rehearsal, Error>, Error> {
     let (kind, key) = (write.object.manifest.kind(), write.object.manifest.key());
     let before = match write.observed {
         Some(_) => cluster.get(call, kind, key).await?,
         None => None,
     };
-    Ok(match cluster.rehearse(call, &write.object, write.observed, write.force).await {
+    let rehearsal = match cluster.rehearse(call, &write.object, write.observed, write.force).await {
         Ok(after) => {
             Rehearsal::Changes(before.map(|before| changes(kind, &before.body, &after)).unwrap_or_default())
         }
@@ -120,9 +120,9 @@ async fn one(
         Err(Error::Conflict | Error::NotFound | Error::AlreadyExists) => unchecked(CHANGED),
         Err(Error::Invalid { message }) if message.contains(WEBHOOK) => unchecked(NO_DRY_RUN),
         Err(error) if error.is_about_cluster() => return Err(error),
-        Err(error) if error.is_retryable() => Rehearsal::Unchecked(format!("can't be checked: {error}")),
-        Err(error) => Rehearsal::Refused(error.to_string()),
-    })
+        Err(error) => return Ok(Err(error)),
+    };
+    Ok(Ok(rehearsal))
 }
 
 fn unchecked(reason: &str) -> Rehearsal {

@@ -22,11 +22,11 @@ use super::{ActionRecord, Answer, Kept, Lane, StepRecord};
 /// Longest UID of an object that is counted with, in bytes: Kubernetes gives UUIDs.
 const UID_BYTES_MAX: usize = 36;
 
-/// Most bytes of a lane's record that its causes take: some two hundred of them. What is in the way of more objects is told
+/// Most bytes of a lane's record that its causes take: some hundred of them. What is in the way of more objects is told
 /// when it is out of the way of these.
 const CAUSES_BYTES_MAX: usize = 64 * 1024;
 
-/// Longest message of a stored cause, in characters: a cluster may answer with anything.
+/// Longest message of a stored cause, and longest detail, in characters: a cluster may answer with anything.
 const MESSAGE_CHARS_MAX: usize = 1024;
 
 /// What a stored message ends with that was longer.
@@ -162,12 +162,16 @@ fn cause_bytes(cause: &Cause) -> usize {
 }
 
 fn shortened(cause: &Cause) -> Cause {
-    let is_short = cause.message.chars().nth(MESSAGE_CHARS_MAX).is_none();
-    if is_short {
-        return cause.clone();
+    let (message, detail) = (cut(&cause.message), cause.detail.as_ref().map(cut));
+    Cause { message, detail, ..cause.clone() }
+}
+
+fn cut(text: &Arc<str>) -> Arc<str> {
+    if text.chars().nth(MESSAGE_CHARS_MAX).is_none() {
+        return text.clone();
     }
-    let kept = cause.message.chars().take(MESSAGE_CHARS_MAX - CUT.chars().count());
-    Cause { message: kept.chain(CUT.chars()).collect::<String>().into(), ..cause.clone() }
+    let kept = text.chars().take(MESSAGE_CHARS_MAX - CUT.chars().count());
+    kept.chain(CUT.chars()).collect::<String>().into()
 }
 
 /// Most bytes of an object in the record.
@@ -203,7 +207,8 @@ static BARE_BYTES_MAX: LazyLock<usize> = LazyLock::new(|| {
         stage,
         stored: None,
     };
-    let cause = Cause { reason: Reason::Invalid, message: "".into(), object: None, next_try: None };
+    let cause =
+        Cause { reason: Reason::Invalid, message: "".into(), detail: None, object: None, next_try: None };
     let (number, moment) = (u64::MAX, Timestamp::MAX);
     json_bytes(&Lane {
         state: LaneState::Abandoned,
@@ -314,7 +319,7 @@ mod tests {
     }
 
     fn cause(reason: Reason, message: &str) -> Cause {
-        Cause { reason, message: message.into(), object: None, next_try: Some(Timestamp::MAX) }
+        Cause { reason, message: message.into(), detail: None, object: None, next_try: Some(Timestamp::MAX) }
     }
 
     /// A lane that has done all that a bundle wants, with the longest of everything.

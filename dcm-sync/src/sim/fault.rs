@@ -122,7 +122,7 @@ impl Faults {
     }
 
     fn draw_any(&self, random: &Seeded) -> Fault {
-        let message = || MESSAGE.to_owned();
+        let message = || MESSAGE.into();
         let failure = Error::Server { code: 500, message: message() };
         let failed = if random.below(2) == 0 { Fault::Refused } else { Fault::Failed };
         let table = [

@@ -33,7 +33,7 @@ impl Server {
         }
         let live = self.objects.get(&key).map(|stored| stored.state.body()).unwrap_or_default();
         if live["roleRef"] != body["roleRef"] {
-            return Err(Error::Forbidden { message: format!("{key} binds another role") });
+            return Err(Error::Forbidden { message: format!("{key} binds another role").into() });
         }
         self.edit_as(FIELD_MANAGER, &kind, &key, &json!({"subjects": body["subjects"]})).map(drop)
     }

@@ -204,7 +204,7 @@ impl Server {
         let needed = needed::needed(self, operation);
         match needed.iter().find(|access| !self.rights.give(self, access)) {
             Some(access) => Err(Error::Forbidden {
-                message: format!("cannot {} {}.{}", access.verb, access.resource, access.group),
+                message: format!("cannot {} {}.{}", access.verb, access.resource, access.group).into(),
             }),
             None => Ok(()),
         }
@@ -245,10 +245,14 @@ impl Server {
             Operation::Create { kind, .. } | Operation::Update { kind, .. }
                 if self.refused.contains(&kind.kind) =>
             {
-                Err(Error::Forbidden { message: format!("an admission webhook denied a {}", kind.kind) })
+                Err(Error::Forbidden {
+                    message: format!("an admission webhook denied a {}", kind.kind).into(),
+                })
             }
             Operation::Delete { kind, .. } if self.undeletable.contains(&kind.kind) => {
-                Err(Error::Forbidden { message: format!("a policy denied the deletion of a {}", kind.kind) })
+                Err(Error::Forbidden {
+                    message: format!("a policy denied the deletion of a {}", kind.kind).into(),
+                })
             }
             _ => Ok(()),
         }

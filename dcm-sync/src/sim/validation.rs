@@ -4,6 +4,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name;
+use dcm_core::port::answer::Answer;
 use dcm_core::port::cluster::Error;
 use serde_json::Value;
 
@@ -17,7 +18,7 @@ pub(super) const LIFETIME_SECONDS_MIN: i64 = 600;
 const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
 pub(super) fn invalid(message: impl Into<String>) -> Error {
-    Error::Invalid { message: message.into() }
+    Error::Invalid { message: Answer::of_rule(message) }
 }
 
 /// Checks the name and whether there is a namespace where there must be one.

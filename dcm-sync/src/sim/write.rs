@@ -85,7 +85,7 @@ impl Server {
             self.objects.get(&key_of(Kind::named("Namespace"), None, namespace)).ok_or(Error::NotFound)?;
         if stored.state.is_deleting {
             let message = format!("namespace {namespace} is being terminated: nothing new in it");
-            return Err(Error::Forbidden { message });
+            return Err(Error::Forbidden { message: message.into() });
         }
         Ok(())
     }

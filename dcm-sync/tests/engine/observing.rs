@@ -85,7 +85,7 @@ async fn abandoned_tombstones_and_drift_are_counted_and_an_idle_engine_asks_for_
 
 #[test]
 fn whatever_a_server_answers_there_are_few_codes() {
-    let code = |code| Code::of::<()>(&Err(Error::Server { code, message: String::new() })).to_string();
+    let code = |code| Code::of::<()>(&Err(Error::Server { code, message: "".into() })).to_string();
     let codes: std::collections::BTreeSet<String> = (0..=u16::MAX).map(code).collect();
     assert_eq!(codes.into_iter().collect::<Vec<_>>(), ["408", "500", "502", "503", "504", "5xx"]);
 }

@@ -102,7 +102,8 @@ async fn stuck(engine: &Engine) {
     let status = until(engine, |status| status.progress == Progress::Stuck).await;
     let cause = status.lanes[&cluster_id(1)].cause.clone().unwrap();
     assert_eq!((cause.reason, cause.next_try), (Reason::Invalid, None));
-    assert!(cause.message.contains("can't be stored") && cause.message.contains("too large"), "{cause:?}");
+    assert_eq!(&*cause.message, "what is known of it can't be stored");
+    assert!(cause.whole().contains("too large"), "{cause:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -106,7 +106,7 @@ impl<'a> Tested<'a> {
         }
         let cause = &lane(self.broken)["cause"];
         assert_eq!(cause["reason"], "unreachable", "{status:#}");
-        assert!(cause["message"].as_str().unwrap().contains(why), "{cause:#}");
+        assert!(cause["detail"].as_str().unwrap().contains(why), "{cause:#}");
         let since: Timestamp = lane(self.broken)["since"].as_str().unwrap().parse().unwrap();
         let next_try: Timestamp = cause["nextTry"].as_str().unwrap().parse().unwrap();
         assert!(next_try > since, "{status:#}");

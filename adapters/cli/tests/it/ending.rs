@@ -145,7 +145,7 @@ async fn a_finalizer_of_another_program_is_named_and_everything_else_is_gone() {
     // No worker serves the store: the first command does the work.
     let removing = installation.person.begin(&[&["terminate"], &removal[..]].concat(), "");
     let names_all = |cause: &Value| {
-        let text = cause["message"].as_str().unwrap_or_default();
+        let text = cause["detail"].as_str().unwrap_or_default();
         let words =
             ["NamespaceFinalizersRemaining", "example.com/hold in 1 resource instances", "configmaps."];
         words.iter().all(|words| text.contains(words))

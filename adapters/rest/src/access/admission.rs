@@ -8,6 +8,7 @@ use axum::extract::FromRequestParts;
 use axum::http::header::{RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::request::Parts;
 use axum::http::{HeaderName, HeaderValue};
+use dcm_core::causes::Reader;
 use dcm_core::name::ProjectName;
 use dcm_core::service::Limits;
 use jiff::Timestamp;
@@ -48,6 +49,11 @@ impl Asker {
     /// True for whoever may change a project.
     pub(crate) fn may_change(&self, project: &ProjectName) -> bool {
         self.rights.in_project(project.as_str()) == Some(ProjectRole::Admin)
+    }
+
+    /// What the asker may read of failures.
+    pub(crate) fn reader(&self) -> Reader {
+        if self.rights.has_all() { Reader::PlatformAdmin } else { Reader::Member }
     }
 
     /// Somebody who is not known, and may do nothing.

@@ -242,15 +242,12 @@ impl From<Error> for Problem {
             _ => {}
         }
         let kind = error.class().into();
-        match kind {
-            Kind::Internal | Kind::Unavailable => {
-                // What is below is for whoever runs the server.
-                let told = causes::told(&error);
-                tracing::error!(error = told, "a request failed");
-                Self::new(kind, error.to_string())
-            }
-            _ => Self::new(kind, causes::told(&error)),
+        if error.hides_its_source() {
+            // What is below is for whoever runs the server.
+            tracing::error!(error = causes::told(&error), "a request failed");
+            return Self::new(kind, error.to_string());
         }
+        Self::new(kind, causes::told(&error))
     }
 }
 

@@ -90,6 +90,10 @@ impl Problem {
                 tracing::error!(error = told, "a request failed");
                 Self::internal()
             }
+            Class::NotIssued if error.hides_its_source() => {
+                tracing::error!(error = told, "a request failed");
+                Self::conflict(error.to_string())
+            }
             Class::Forbidden => Self::new(StatusCode::FORBIDDEN, told),
             Class::NotFound
             | Class::AlreadyThere

@@ -40,7 +40,7 @@ function rowOf(id, cluster) {
   const causes = lane ? causesOf(lane) : [];
   const severity = severityOf(lane, causes);
   const state = lane?.state ?? 'not applied';
-  const texts = [id, reference ?? '', state, ...causes.flatMap(({ cause, subject }) => [cause.reason, cause.message, subject])];
+  const texts = [id, reference ?? '', state, ...causes.flatMap(({ cause, subject }) => [cause.reason, cause.message, cause.detail, subject])];
   return { id, reference, lane, state, causes, severity, text: texts.join('\n').toLowerCase() };
 }
 

@@ -45,7 +45,7 @@ export class ClusterTab {
       h(
         'span',
         { class: 'what' },
-        h('span', {}, cause.message),
+        h('span', {}, cause.detail ?? cause.message),
         (subject || helpOf(cause.reason)) && h('span', { class: 'faint' }, [subject, helpOf(cause.reason)].filter(Boolean).join('; ')),
         cause.nextTry && h('span', {}, fullTime(cause.nextTry, 'try')),
       ),
@@ -62,7 +62,7 @@ function toneOfLane({ state, cause }) {
 /** A cause in words; what stands at an object already is not said again. */
 function told(cause, name) {
   const waitedFor = cause.object && objectName(cause.object);
-  return waitedFor && waitedFor !== name ? `waits for ${waitedFor}` : `${cause.reason}: ${cause.message}`;
+  return waitedFor && waitedFor !== name ? `waits for ${waitedFor}` : `${cause.reason}: ${cause.detail ?? cause.message}`;
 }
 
 function things(lane) {
@@ -99,7 +99,7 @@ function credentials(rows) {
       'span',
       { class: 'what' },
       h('span', {}, `${type} of ${user}`),
-      issuance.notAfter ? h('span', {}, fullTime(issuance.notAfter, 'left')) : h('span', { class: 'faint' }, issuance.cause ? `${issuance.cause.reason}: ${issuance.cause.message}` : issuance.message),
+      issuance.notAfter ? h('span', {}, fullTime(issuance.notAfter, 'left')) : h('span', { class: 'faint' }, issuance.cause ? `${issuance.cause.reason}: ${issuance.cause.detail ?? issuance.cause.message}` : issuance.message),
       issuance.isShortened && h('span', { class: 'faint' }, 'ends earlier than was asked for'),
       issuance.state === 'issued' && !issuance.isTried && h('span', { class: 'faint' }, 'not tried at the cluster'),
       issuance.newer && h('span', { class: 'faint' }, `an earlier one; of the newest: ${issuance.newer}`),

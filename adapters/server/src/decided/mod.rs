@@ -199,7 +199,13 @@ mod tests {
         let (mut reader, mut waiting) = reader(4);
         let stale = || {
             let message = "it is not as it was".into();
-            What::Hindered(Cause { reason: Reason::PlanStale, message, object: None, next_try: None })
+            What::Hindered(Cause {
+                reason: Reason::PlanStale,
+                message,
+                detail: None,
+                object: None,
+                next_try: None,
+            })
         };
         for heard in [heard(1, stale()), heard(2, stale()), Heard::Missed(7), heard(10, stale())] {
             reader.hear(heard);

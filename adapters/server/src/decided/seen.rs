@@ -70,9 +70,11 @@ impl Seen {
             _ => false,
         };
         self.hindered.insert(place.clone(), cause.message.clone());
-        let halt = (cause.reason, cause.message.clone());
+        // Members of a project read what is about a lane.
+        let why = if place.1.is_none() { cause.whole() } else { &cause.message };
+        let halt = (cause.reason, why.clone());
         let is_new = is_halt && self.halted.entry(place).or_default().insert(halt);
-        let halt = || Decided { action: Action::Halt, why: cause.message.to_string(), detail: String::new() };
+        let halt = || Decided { action: Action::Halt, why: why.to_string(), detail: String::new() };
         is_new.then(halt)
     }
 }
@@ -97,7 +99,7 @@ mod tests {
     }
 
     fn halt(reason: Reason, message: &str) -> What {
-        What::Hindered(Cause { reason, message: message.into(), object: None, next_try: None })
+        What::Hindered(Cause { reason, message: message.into(), detail: None, object: None, next_try: None })
     }
 
     fn stale() -> What {

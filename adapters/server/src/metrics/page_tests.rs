@@ -58,21 +58,21 @@ fn codes_told() -> BTreeSet<Code> {
     let refusals = [
         Error::Unreachable { source: Arc::new(std::fmt::Error) },
         Error::TimedOut { limit: Duration::ZERO },
-        Error::Unauthorized { message: text() },
-        Error::Forbidden { message: text() },
+        Error::Unauthorized { message: text().into() },
+        Error::Forbidden { message: text().into() },
         Error::NotFound,
         Error::UnknownKind { kind },
         Error::AlreadyExists,
         Error::Conflict,
         Error::FieldConflict { manager: text(), field: text() },
         Error::Gone,
-        Error::Invalid { message: text() },
+        Error::Invalid { message: text().into() },
         Error::TooManyRequests { retry_after: None },
         Error::Unsupported { what: text() },
         Error::Kubeconfig { reason: text() },
         Error::Moved,
     ];
-    let failures = (0..600).map(|code| Error::Server { code, message: text() });
+    let failures = (0..600).map(|code| Error::Server { code, message: text().into() });
     let failed = refusals.into_iter().chain(failures).map(|error| Code::of::<()>(&Err(error)));
     failed.chain([Code::of(&Ok(()))]).collect()
 }
@@ -80,7 +80,8 @@ fn codes_told() -> BTreeSet<Code> {
 /// One event of each kind: with one that is missing here the match does not compile.
 fn events() -> Vec<What> {
     let key = || ObjectKey::of_kind(&GroupVersionKind::new("", "v1", "ConfigMap"), Some("n"), "c");
-    let cause = || Cause { reason: Reason::Retrying, message: "".into(), object: None, next_try: None };
+    let cause =
+        || Cause { reason: Reason::Retrying, message: "".into(), detail: None, object: None, next_try: None };
     let all = vec![
         What::Lane(LaneState::Done),
         What::Created(key()),

@@ -326,7 +326,7 @@ mod tests {
     fn a_group_that_can_not_be_asked_is_told_as_unseen_and_hides_no_other_kind() {
         let known =
             vec![GroupVersionKind::new("", "v1", "Service"), GroupVersionKind::new("", "v1", "LimitRange")];
-        let down = cluster::Error::Server { code: 503, message: "no answer".to_owned() };
+        let down = cluster::Error::Server { code: 503, message: "no answer".into() };
         let mut unseen = Vec::new();
         let looked = in_order(Kinds { known, unseen: [("a.example".into(), down)].into() }, &mut unseen);
         let told: Vec<_> = looked.iter().filter(|one| one.is_told).map(|one| &*one.kind.kind).collect();

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::common::{World, everything, spec};
 use dcm_core::app_context::AppContext;
+use dcm_core::causes::Reader;
 use dcm_core::logical_cloud::{AccountSeed, Epoch, Serial};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId, UserName};
@@ -183,7 +184,7 @@ async fn a_cluster_that_can_not_be_reached_is_part_of_the_plan_by_its_name() {
 
 /// What a dry run gave for the object of a kind.
 fn rehearsed<'a>(live: &'a LivePlan, kind: &str) -> &'a Rehearsal {
-    live.rehearsals.iter().find(|(key, _)| &*key.kind == kind).unwrap().1
+    live.rehearsals.iter().find(|(key, _)| &*key.kind == kind).unwrap().1.as_ref().unwrap()
 }
 
 #[tokio::test(start_paused = true)]
@@ -240,7 +241,9 @@ async fn of_a_namespace_of_somebody_else_a_plan_tells_nothing_and_asks_nothing()
         let live = planned.clusters[&cluster_id(1)].as_ref().unwrap();
         assert!(live.plan.steps().iter().any(|step| word(step) == "foreign Namespace"), "{live:?}");
         assert!(live.rehearsals.keys().all(|key| key.namespace.is_none()), "{live:?}");
-        let outline = serde_json::to_string(&planned.outline().into_values().collect::<Vec<_>>()).unwrap();
+        let outline =
+            serde_json::to_string(&planned.outline(Reader::Member).into_values().collect::<Vec<_>>())
+                .unwrap();
         told.push((outline.replace(name, "NAME"), live.observed.clone()));
         let is_inside = |key: &ObjectKey| key.namespace.as_deref() == Some("c");
         let asked = cluster.server(|server| {

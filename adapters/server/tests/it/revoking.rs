@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::common::slow::Slow;
 use crate::common::{World, everything, spec};
+use dcm_core::causes::Reader;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::Object;
 use dcm_core::port::synchronizer::Removal;
@@ -132,7 +133,11 @@ async fn bindings_of_others_are_looked_for_on_many_clusters_at_once_and_on_no_mo
 /// What became of the bindings of others that name an identity of the cloud, when it is removed from them.
 async fn removed(world: &World) -> OthersOnCluster {
     let named = (&world.project, &world.cloud);
-    let report = world.deployment.remove_other_bindings(&world.caller, named, None).await.unwrap();
+    let report = world
+        .deployment
+        .remove_other_bindings(&world.caller, named, None, Reader::PlatformAdmin)
+        .await
+        .unwrap();
     let OtherBindingsReport { mut clusters } = report;
     clusters.remove(&cluster_id(1)).unwrap()
 }

@@ -348,7 +348,13 @@ fn request_name(world: &World, step: &str) -> ObjectKey {
 /// A cluster has an object of another client in the place of a request.
 fn take_name(world: &World, object: &ObjectKey) {
     let message = "it asks for something else".into();
-    let cause = Cause { reason: Reason::Foreign, message, object: Some(object.clone()), next_try: None };
+    let cause = Cause {
+        reason: Reason::Foreign,
+        message,
+        detail: None,
+        object: Some(object.clone()),
+        next_try: None,
+    };
     world.engine.blame(&cluster("one"), &cause);
 }
 

@@ -1,6 +1,7 @@
 //! Revoking users.
 
 use dcm_core::app_context::Generation;
+use dcm_core::causes::Reader;
 use dcm_core::logical_cloud::Epoch;
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::key_source::KeySource as _;
@@ -202,7 +203,7 @@ async fn is_reported_as_done(world: &World) -> bool {
     let (revoked, context) =
         world.clouds.revocation(&world.project, &name("shop"), &name("ann")).await.unwrap();
     let others = [(cluster("one"), Ok(OtherBindings::default()))].into();
-    let report = revoked.report(others, |id| context.as_ref()?.lanes.get(id));
+    let report = revoked.report(others, |id| context.as_ref()?.lanes.get(id), Reader::PlatformAdmin);
     report.clusters[&cluster("one")].is_revoked
 }
 

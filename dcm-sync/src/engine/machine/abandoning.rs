@@ -166,6 +166,7 @@ fn unanswered() -> Cause {
     Cause {
         reason: Reason::Waiting,
         message: "the cluster was not done by the deadline".into(),
+        detail: None,
         object: None,
         next_try: None,
     }

@@ -62,15 +62,17 @@ impl Machine {
     }
 
     fn cluster_changed(&mut self, cluster: &ClusterId, known: &ClusterUid, uid: &ClusterUid) {
-        let message = format!("the cluster is another one than before: it was {} and is {}", known.0, uid.0);
+        let message = "the cluster is another one than before";
+        let detail = format!("{message}: it was {} and is {}", known.0, uid.0);
         let next_try = self.now + CHANGED_CLUSTER_WAIT;
         let cause = Cause {
             reason: Reason::ClusterChanged,
             message: message.into(),
+            detail: None,
             object: None,
             next_try: Some(next_try),
         };
-        self.break_until(cluster, cause, next_try);
+        self.break_until(cluster, cause.detailed(detail), next_try);
     }
 
     /// The cluster is worked on under another name: nothing is done there under this one, or each would take the objects of
@@ -79,7 +81,7 @@ impl Machine {
         let message = format!("it is the cluster that is registered as {first}: unregister one of the two");
         let next_try = self.now + CHANGED_CLUSTER_WAIT;
         let (reason, object) = (Reason::SameCluster, None);
-        let cause = Cause { reason, message: message.into(), object, next_try: Some(next_try) };
+        let cause = Cause { reason, message: message.into(), detail: None, object, next_try: Some(next_try) };
         self.break_until(cluster, cause, next_try);
     }
 
@@ -89,7 +91,7 @@ impl Machine {
         let next_try = self.next_connect(cluster);
         let message = "the store can't be asked whether it is registered under another name".into();
         let (reason, object) = (Reason::Retrying, None);
-        let cause = Cause { reason, message, object, next_try: Some(next_try) };
+        let cause = Cause { reason, message, detail: None, object, next_try: Some(next_try) };
         self.break_until(cluster, cause, next_try);
     }
 

@@ -207,6 +207,7 @@ impl Machine {
         let cause = Cause {
             reason: Reason::Waiting,
             message: "a request without an answer may still take effect; looking once more".into(),
+            detail: None,
             object: None,
             next_try: Some(until),
         };

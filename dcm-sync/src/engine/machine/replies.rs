@@ -1,7 +1,5 @@
 //! What clusters answer and tell.
 
-use std::sync::Arc;
-
 use dcm_core::app_context::Generation;
 use dcm_core::causes;
 use dcm_core::name::ClusterId;
@@ -12,7 +10,7 @@ use dcm_core::status::{Cause, Reason};
 
 use super::Machine;
 use super::lane::Lane;
-use super::steps::{reason_of, step_key};
+use super::steps::{cause, reason_of, step_key};
 use super::timers::Alarm;
 use super::under_way::Pending;
 use crate::engine::backoff;
@@ -92,9 +90,9 @@ impl Machine {
             Reply::TriedAgain(retrial) => self.tried_again(id, step, retrial),
             Reply::Untried { pem } => self.certificate_issued(id, step, pem, false),
             Reply::Unread(error) => {
-                let told =
-                    format!("the private key of the certificate can't be read: {}", causes::told(&error));
-                self.hinder_step(id, step, (Reason::Retrying, told.into()), 1);
+                let message = "the private key of the certificate can't be read";
+                let told = format!("{message}: {}", causes::told(&error));
+                self.hinder_step(id, step, cause(Reason::Retrying, message, step).detailed(told), 1);
             }
         }
     }
@@ -304,17 +302,15 @@ impl Machine {
 
     pub(super) fn step_failed(&mut self, id: &LaneId, step: &Step, error: &cluster::Error) {
         let factor = if error.is_retryable() { 1 } else { REFUSED_WAIT_FACTOR };
-        self.hinder_step(id, step, (reason_of(error), causes::told(error).into()), factor);
+        // Only what a write of a manifest breaks is about the project's own document.
+        let is_write = matches!(step.work, Work::Create { .. } | Work::Update { .. });
+        let message = if is_write { error.sentence_of_write() } else { error.sentence() };
+        let cause = cause(reason_of(error), &message, step).detailed(causes::told(error));
+        self.hinder_step(id, step, cause, factor);
     }
 
     /// A step is tried again after a wait, so many times longer than after a passing failure.
-    pub(super) fn hinder_step(
-        &mut self,
-        id: &LaneId,
-        step: &Step,
-        (reason, message): (Reason, Arc<str>),
-        factor: u32,
-    ) {
+    pub(super) fn hinder_step(&mut self, id: &LaneId, step: &Step, cause: Cause, factor: u32) {
         let random = self.jitter.next();
         let (min, max) = (self.options.retry_min * factor, self.options.retry_max * factor);
         let now = self.now;
@@ -324,7 +320,7 @@ impl Machine {
         // Of the steps of one wave the first try counts; a time that is over belongs to an earlier wave.
         let earlier = lane.retry_at.filter(|earlier| *earlier > now);
         lane.retry_at = Some(earlier.map_or(at, |earlier| earlier.min(at)));
-        let cause = Cause { reason, message, object: Some(step.key.clone()), next_try: Some(at) };
+        let cause = Cause { next_try: Some(at), ..cause };
         lane.errors.insert(step_key(step), Some(cause));
         let causes = lane.told_errors().cloned().collect();
         self.timers.set(at, Alarm::Lane(id.clone()));

@@ -14,6 +14,7 @@ use super::Machine;
 use super::lane::Lane;
 use super::naming::requests;
 use super::replies::REFUSED_WAIT_FACTOR;
+use super::steps::cause;
 use crate::engine::Safeguard;
 use crate::engine::event::What;
 use crate::engine::io::LaneId;
@@ -83,7 +84,7 @@ impl Machine {
                 if let (Some(lane), Work::Request { name, .. }) = (self.lane_mut(id), &step.work) {
                     lane.note_refused(name);
                 }
-                self.hinder_step(id, step, (Reason::NotAccepted, refused.into()), REFUSED_WAIT_FACTOR);
+                self.hinder_step(id, step, cause(Reason::NotAccepted, refused, step), REFUSED_WAIT_FACTOR);
                 None
             }
             // Of the cluster as a whole its watches tell: it may refuse the connection of this one user alone.

@@ -334,7 +334,7 @@ impl Machine {
         }
         match connected {
             Ok(identified) => self.identified(cluster, identified),
-            Err(error) => self.break_link(cluster, &error),
+            Err(error) => self.break_link(cluster, &error.of_identity()),
         }
     }
 
@@ -343,11 +343,12 @@ impl Machine {
         let next_try = self.next_connect(cluster);
         let cause = Cause {
             reason: reason_of(error),
-            message: causes::told(error).into(),
+            message: error.sentence().into(),
+            detail: None,
             object: None,
             next_try: Some(next_try),
         };
-        self.break_until(cluster, cause, next_try);
+        self.break_until(cluster, cause.detailed(causes::told(error)), next_try);
     }
 
     pub(super) fn break_until(&mut self, cluster: &ClusterId, cause: Cause, next_try: jiff::Timestamp) {

@@ -242,11 +242,15 @@ impl Machine {
         if matches!(error, store::Error::Invalid { .. }) {
             lane.record.shorten();
         }
-        let message = format!("what is known of it can't be stored: {error}");
-        self.set_causes(
-            id,
-            vec![Cause { reason: Reason::Invalid, message: message.into(), object: None, next_try: None }],
-        );
+        let message = "what is known of it can't be stored";
+        let cause = Cause {
+            reason: Reason::Invalid,
+            message: message.into(),
+            detail: None,
+            object: None,
+            next_try: None,
+        };
+        self.set_causes(id, vec![cause.detailed(format!("{message}: {error}"))]);
         self.lane_mut(id).into_iter().for_each(|lane| lane.refused = true);
         self.save(id);
     }

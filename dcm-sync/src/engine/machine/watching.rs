@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::Bound;
 
-use dcm_core::causes;
+use dcm_core::causes::Reader;
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::clock::Random as _;
@@ -124,13 +124,19 @@ impl Machine {
                 self.shard_mut(cluster).forget_kind(&kind);
             }
             error => {
-                let message = error.map_or_else(|| "the watch ended".to_owned(), |error| causes::told(error));
-                let cause = Box::new(Cause {
+                let words = |reader| {
+                    let words =
+                        error.map_or_else(|| "the watch ended".to_owned(), |error| error.words_for(reader));
+                    format!("watching {kind}: {words}")
+                };
+                let cause = Cause {
                     reason: error.map_or(Reason::Retrying, reason_of),
-                    message: format!("watching {kind}: {message}").into(),
+                    message: words(Reader::Member).into(),
+                    detail: None,
                     object: None,
                     next_try: Some(next_try),
-                });
+                };
+                let cause = Box::new(cause.detailed(words(Reader::PlatformAdmin)));
                 // A request for a certificate is answered by the cluster: who may not follow it waits for ever.
                 let may_read =
                     matches!(error, Some(cluster::Error::Forbidden { .. })) && kind != *signing_requests();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use anyhow::Context as _;
 use dcm_client::LogicalClouds as Remote;
+use dcm_core::causes::Reader;
 use dcm_core::document::{self, Document};
 use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
 use dcm_core::plan::{Changes, Outline, PlanHash};
@@ -115,7 +116,7 @@ async fn planned_here(
     let plans = documents.iter().zip(are_new).zip(planned).map(|((sourced, is_new), planned)| {
         let Document { project, draft, .. } = &sourced.document;
         let (project, name) = (project.clone(), LogicalCloudName::new(&draft.metadata.name)?);
-        let (hash, clusters) = (planned.hash(), planned.outline());
+        let (hash, clusters) = (planned.hash(), planned.outline(Reader::PlatformAdmin));
         let agreed = Agreed::Planned(Box::new(PlannedDraft { is_new, planned }));
         Ok(CloudPlan { project, name, is_new, hash, agreed, clusters })
     });

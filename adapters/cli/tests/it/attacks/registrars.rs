@@ -1,5 +1,6 @@
 //! Cluster registrars that look into networks by kubeconfigs.
 
+mod causes;
 mod foreign;
 
 use dcm_testenv::Route;

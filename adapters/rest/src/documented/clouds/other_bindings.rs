@@ -43,5 +43,5 @@ pub(in crate::documented) async fn handle(
 ) -> Result<impl IntoResponse, Problem> {
     let lapsed = services.clouds.lapsed(&project, &cloud, user.as_ref()).await?;
     let others = services.look(&asker)?.other_bindings(&lapsed).await;
-    Ok(Json(OtherBindingsReport::of(others)))
+    Ok(Json(OtherBindingsReport::of(others, asker.reader())))
 }

@@ -53,7 +53,13 @@ impl Plan {
         let rehearses = how.rehearse && asker.may_change(&project);
         let rehearsing = if rehearses { Rehearsing::Writes } else { Rehearsing::Nothing };
         let PlannedDraft { is_new, planned } = look.plan_draft(caller, &project, draft, rehearsing).await?;
-        Ok(Self { hash: planned.hash(), project, name: cloud, is_new, clusters: planned.outline() })
+        Ok(Self {
+            hash: planned.hash(),
+            project,
+            name: cloud,
+            is_new,
+            clusters: planned.outline(asker.reader()),
+        })
     }
 }
 

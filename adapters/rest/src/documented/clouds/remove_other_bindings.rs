@@ -35,5 +35,5 @@ pub(in crate::documented) async fn handle(
     Unconditional: Unconditional,
 ) -> Result<impl IntoResponse, Problem> {
     let look = services.look(&asker)?;
-    Ok(Json(look.remove_other_bindings(&caller, (&project, &cloud), user.as_ref()).await?))
+    Ok(Json(look.remove_other_bindings(&caller, (&project, &cloud), user.as_ref(), asker.reader()).await?))
 }

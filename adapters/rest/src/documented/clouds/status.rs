@@ -6,6 +6,7 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use dcm_core::service::CloudStatus;
 
+use crate::access::Asker;
 use crate::documented::openapi::{Answer, Operation};
 use crate::documented::place::{Asked, At, InCloud, Nothing};
 use crate::documented::problem::Problem;
@@ -15,7 +16,7 @@ use crate::documented::route::Shared;
 pub(in crate::documented) fn describe(it: Operation) -> Operation {
     it.says(
         "Read how far a logical cloud is",
-        "Cloud, clusters, objects, and the cause where one is not as it is to be.",
+        "Cloud, clusters, objects, and the cause where one is not as it is to be. The `detail` of a cause is for platform admins.",
     )
     .answers(StatusCode::OK, Answer::json::<CloudStatus>("The status."))
 }
@@ -24,6 +25,7 @@ pub(in crate::documented) async fn handle(
     State(services): State<Shared>,
     At(InCloud { project, cloud }): At<InCloud>,
     Asked(Nothing {}): Asked<Nothing>,
+    asker: Asker,
 ) -> Result<impl IntoResponse, Problem> {
-    Ok(Json(services.clouds.status(&project, &cloud).await?))
+    Ok(Json(services.clouds.status(&project, &cloud).await?.restricted_to(asker.reader())))
 }

@@ -31,5 +31,5 @@ pub(in crate::documented) async fn handle(
 ) -> Result<impl IntoResponse, Problem> {
     let (revoked, context) = services.clouds.revocation(&project, &cloud, &name).await?;
     let others = services.look(&asker)?.other_bindings(&revoked.lapsed()).await;
-    Ok(Json(revoked.report(others, |id| context.as_ref()?.lanes.get(id))))
+    Ok(Json(revoked.report(others, |id| context.as_ref()?.lanes.get(id), asker.reader())))
 }

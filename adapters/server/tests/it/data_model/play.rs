@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use dcm_core::app_context::AppContext;
+use dcm_core::causes::Reader;
 use dcm_core::controller::{ControllerDraft, ControllerGroup};
 use dcm_core::logical_cloud::{Draft, KeyValuesDraft, MetadataDraft};
 use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName, UserName};
@@ -183,7 +184,8 @@ async fn cloud_with_incidents(world: &mut World) {
     world.done().await;
     let [ann, bob] = ["ann", "bob"].map(|user| UserName::new(user).unwrap());
     during("LogicalClouds::revoke", clouds.revoke(caller, project, cloud, &ann)).await.unwrap();
-    let remove = world.deployment.remove_other_bindings(caller, (project, cloud), Some(&ann));
+    let remove =
+        world.deployment.remove_other_bindings(caller, (project, cloud), Some(&ann), Reader::PlatformAdmin);
     during("Installation::remove_other_bindings", remove).await.unwrap();
     let bob = PartName::User(bob);
     let any = Precondition::default();

@@ -27,7 +27,12 @@ struct Shared {
 
 impl Foreign {
     pub(super) fn new() -> Self {
-        let names = ["127.0.0.1", "localhost"].map(str::to_owned);
+        Self::named(&["127.0.0.1", "localhost"])
+    }
+
+    /// With a certificate of these names.
+    pub(super) fn named(names: &[&str]) -> Self {
+        let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         let key = KeyPair::generate().unwrap();
         let certificate = CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
         let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
@@ -73,13 +78,23 @@ impl Foreign {
         self.shared.connections.load(Ordering::Relaxed)
     }
 
+    /// Its address as a server of a kubeconfig.
+    pub(super) fn url(&self) -> String {
+        format!("https://127.0.0.1:{}", self.address.port())
+    }
+
     /// A kubeconfig that leads to its port at a host, and trusts its certificate.
     pub(super) fn kubeconfig(&self, host: &str) -> String {
-        let (port, authority) = (self.address.port(), STANDARD.encode(&self.certificate));
+        self.kubeconfig_to(&format!("https://{host}:{}", self.address.port()))
+    }
+
+    /// A kubeconfig that leads elsewhere, and trusts its certificate.
+    pub(super) fn kubeconfig_to(&self, server: &str) -> String {
+        let authority = STANDARD.encode(&self.certificate);
         format!(
             "apiVersion: v1\nkind: Config\ncurrent-context: main\n\
              contexts: [{{name: main, context: {{cluster: main, user: main}}}}]\n\
-             clusters: [{{name: main, cluster: {{server: 'https://{host}:{port}', \
+             clusters: [{{name: main, cluster: {{server: '{server}', \
              certificate-authority-data: {authority}}}}}]\n\
              users: [{{name: main, user: {{token: a}}}}]\n"
         )

@@ -72,7 +72,7 @@ pub(super) const DIFFERENCES: [Difference; 8] = [
     },
     Difference {
         of_emco: "`output=detail` shows each object as it is",
-        here: "It shows the state of each object, and the cause where it is not further",
+        here: "It shows the state of each object, and the cause where it is not further, with its `detail` for platform admins",
         reason: "what hinders an object is asked for; objects themselves are read from the cluster",
         change: Change::Body(with_states),
     },

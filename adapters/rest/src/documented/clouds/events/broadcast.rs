@@ -1,8 +1,8 @@
 //! One task for each cloud that is followed, for all who follow it.
 //!
 //! It puts the status together and writes what changes of it; those who follow only pass on what it has told last. So what a change costs does not
-//! depend on how many follow, and who is slow has the newest and misses what was between. What is told depends on the cloud alone, and not
-//! on who asks: who may see it at all is decided before.
+//! depend on how many follow, and who is slow has the newest and misses what was between. What is told depends on the cloud and on the reader: members of the
+//! project have one task, and platform admins another, which has the details of causes. Who may see it at all is decided before.
 //!
 //! Who begins to follow is told what is so *then*: they have the task look again, as what changes with the time is else told with the next change only.
 //! All who begin within one pause have one look.
@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use axum::body::Bytes;
+use dcm_core::causes::Reader;
 use dcm_core::name::{LogicalCloudName, ProjectName};
 use dcm_core::port::clock::Clock;
 use dcm_core::service::{CloudStatus, Error, StatusStream};
@@ -27,8 +28,8 @@ use crate::documented::problem::Problem;
 /// How long one event is after another at least: what changes meanwhile is told together.
 const PAUSE: Duration = Duration::from_millis(250);
 
-/// Which cloud.
-pub(super) type Followed = (ProjectName, LogicalCloudName);
+/// Which cloud, and what may be read of its causes.
+pub(super) type Followed = (ProjectName, LogicalCloudName, Reader);
 
 /// Begins to follow it, in the core.
 pub(super) type Follow = Box<dyn Fn() -> BoxFuture<'static, Result<StatusStream, Error>> + Send + Sync>;

@@ -17,6 +17,7 @@ use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use axum::http::{StatusCode, Uri};
 use axum::response::IntoResponse;
+use dcm_core::service::{CloudStatus, Error};
 use futures::future::{Either, pending, select};
 use futures::{FutureExt as _, StreamExt as _, stream};
 
@@ -57,12 +58,17 @@ pub(in crate::documented) async fn handle(
     asker: Asker,
 ) -> Result<impl IntoResponse, Problem> {
     let place = services.followers.place(&asker).map_err(too_many)?;
-    let followed = (project, cloud);
+    let followed = (project, cloud, asker.reader());
     let follow = || -> broadcast::Follow {
-        let (clouds, (project, cloud)) = (services.clouds.clone(), followed.clone());
+        let (clouds, (project, cloud, reader)) = (services.clouds.clone(), followed.clone());
         Box::new(move || {
             let (clouds, project, cloud) = (clouds.clone(), project.clone(), cloud.clone());
-            async move { clouds.follow(&project, &cloud).await }.boxed()
+            let restricted = move |status: Result<CloudStatus, Error>| Ok(status?.restricted_to(reader));
+            let following = async move {
+                let statuses = clouds.follow(&project, &cloud).await?;
+                Ok(statuses.map(restricted).boxed())
+            };
+            following.boxed()
         })
     };
     let listener = services.followers.broadcasts.join(&followed, &services.clock, follow).await?;

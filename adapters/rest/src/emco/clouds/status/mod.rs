@@ -18,6 +18,7 @@ use dcm_core::status::{LaneStatus, Reason};
 use serde::Serialize;
 
 use super::rules::deployed_status;
+use crate::access::Asker;
 use crate::emco::answer::Answer;
 use crate::emco::names::Names;
 use crate::emco::problem::Problem;
@@ -108,6 +109,7 @@ struct NamedResource {
 pub(in crate::emco) async fn handle(
     Given(services): Given<Shared>,
     names: Names,
+    asker: Asker,
     pairs: Result<Query<Vec<(String, String)>>, QueryRejection>,
 ) -> Result<Response, Problem> {
     let Query(pairs) = pairs.map_err(|_| Problem::bad_request("invalid query"))?;
@@ -118,6 +120,7 @@ pub(in crate::emco) async fn handle(
         Error::NotFound { .. } => missing(),
         error => error.into(),
     })?;
+    let status = status.restricted_to(asker.reader());
     let states = States::of(&status);
     if asked.instance.as_ref().is_some_and(|instance| !states.is_latest(instance)) {
         // Only what is wanted now is known.

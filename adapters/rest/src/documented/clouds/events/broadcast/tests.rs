@@ -60,7 +60,8 @@ impl Cloud {
                 futures::future::ready(statuses).boxed()
             })
         };
-        self.broadcasts.join(&("p".parse().unwrap(), "c".parse().unwrap()), &self.clock, follow).await
+        let followed = ("p".parse().unwrap(), "c".parse().unwrap(), Reader::Member);
+        self.broadcasts.join(&followed, &self.clock, follow).await
     }
 
     /// Is told to whoever follows.
