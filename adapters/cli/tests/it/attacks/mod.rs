@@ -11,6 +11,7 @@ mod copycat;
 mod drift;
 mod elsewhere;
 mod generations;
+mod heavy;
 mod held;
 mod kept;
 mod marks;

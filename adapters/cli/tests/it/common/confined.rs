@@ -121,7 +121,11 @@ fn manifests() -> Value {
         manifest.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         manifest
     };
+    let labels = json!({"app": "any"});
+    let pods =
+        json!({"metadata": {"labels": labels}, "spec": {"containers": [{"name": "any", "image": "any"}]}});
     let manifests = [
+        of("apps/v1", "Deployment", json!({"spec": {"selector": {"matchLabels": labels}, "template": pods}})),
         of("v1", "ConfigMap", json!({})),
         of("v1", "Endpoints", json!({})),
         of("v1", "Service", json!({"spec": {"ports": [{"port": 80}]}})),
