@@ -73,7 +73,7 @@ impl<'a> Scene<'a> {
     }
 
     /// The cloud of another tenant is made, changed and removed.
-    async fn others_go_on(&self) {
+    fn others_go_on(&self) {
         let name = format!("{}-other", self.name);
         for pods in [10, 11] {
             self.installation.apply(&cloud(&self.installation, &name, pods, &[])).done();
@@ -84,7 +84,7 @@ impl<'a> Scene<'a> {
     /// The cloud itself is as it was, and can be removed.
     async fn comes_to_rest(self) {
         until("the Deployment as it was", async || (self.image() == "none").then_some(())).await;
-        self.others_go_on().await;
+        self.others_go_on();
         self.installation.terminate(self.name).done();
         self.worker.stop();
     }
@@ -109,7 +109,7 @@ async fn attack_8_a_deployment_of_3000_variables_is_brought_back_and_holds_up_no
             variable["value"] = "theirs".into();
         }
     });
-    scene.others_go_on().await;
+    scene.others_go_on();
     scene.comes_to_rest().await;
 }
 
@@ -132,7 +132,7 @@ async fn attack_8_managed_fields_of_1_mb_hide_no_change_and_hold_up_nobody() {
         });
         live["metadata"]["managedFields"].as_array_mut().unwrap().push(entry);
     });
-    scene.others_go_on().await;
+    scene.others_go_on();
     scene.comes_to_rest().await;
 }
 
@@ -147,13 +147,13 @@ async fn attack_7_roles_of_1_2_mb_with_our_labels_hold_up_no_list() {
         scene.attacker.create(&json!({"apiVersion": format!("{RBAC}/v1"), "kind": "Role", "metadata": metadata,
             "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "resourceNames": names}]}));
     }
-    scene.others_go_on().await;
+    scene.others_go_on();
     // A worker that begins anew lists them.
     let Scene { cluster, installation, attacker, name, worker } = scene;
     worker.stop();
     let worker = installation.served(&cloud(&installation, name, 10, &[deployment()])).await;
     let scene = Scene { cluster, installation, attacker, name, worker };
-    scene.others_go_on().await;
+    scene.others_go_on();
     kubectl(cluster, &["delete", "roles", "-n", name, "--selector", &format!("{LABEL_CONTEXT}=lc-0")]);
     scene.comes_to_rest().await;
 }
