@@ -1,24 +1,30 @@
 //! The events of a watch: one JSON value on each line of a body that goes on.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use dcm_core::port::cluster::Error;
 use futures::stream::{self, BoxStream, StreamExt as _};
-use kube::client::Body;
+use hyper::body::Bytes;
 use kube::core::WatchEvent;
 use serde_json::Value;
+use tokio::time::{Instant, timeout_at};
 
 use crate::apart;
 use crate::budget::{Budget, Held, SMALL_BYTES_MAX};
 use crate::failure::{Failure, Large, Limit, unreadable};
 use crate::slices::slice;
-use crate::transport::{Sizes, next_data};
+use crate::transport::{Received, Sizes, next_data};
+
+/// How long a large event may take to come to its end. It holds room of the memory that all clusters share.
+const LARGE_EVENT_LIMIT: Duration = Duration::from_secs(30);
 
 /// What a watch tells.
 pub(crate) type Events = BoxStream<'static, Result<WatchEvent<Value>, Failure>>;
 
 /// Reads events until the body ends. A last line without its end is left out: the connection broke in it. No event is larger
 /// than an object may be; reading is paid for out of the budget.
-pub(crate) fn read(body: Body, budget: Arc<Budget>, sizes: Sizes) -> Events {
+pub(crate) fn read<B: Received>(body: B, budget: Arc<Budget>, sizes: Sizes) -> Events {
     let lines = Lines { body, budget, sizes, received: Vec::new(), searched: 0, held: None };
     stream::try_unfold(lines, |mut lines| async move {
         let Some(line) = lines.next().await? else {
@@ -32,18 +38,18 @@ pub(crate) fn read(body: Body, budget: Arc<Budget>, sizes: Sizes) -> Events {
     .boxed()
 }
 
-struct Lines {
-    body: Body,
+struct Lines<B> {
+    body: B,
     budget: Arc<Budget>,
     sizes: Sizes,
     received: Vec<u8>,
     /// Up to here there is no end of a line.
     searched: usize,
-    /// A place for what was received, where that is large.
-    held: Option<Held>,
+    /// A place for what was received, where that is large, and until when the event has to end.
+    held: Option<(Held, Instant)>,
 }
 
-impl Lines {
+impl<B: Received> Lines<B> {
     async fn next(&mut self) -> Result<Option<Vec<u8>>, Failure> {
         loop {
             if let Some(line) = self.take() {
@@ -56,12 +62,29 @@ impl Lines {
                 self.received.len() <= self.sizes.object_bytes_max,
                 Limit::Bytes(self.sizes.object_bytes_max),
             )?;
-            let Some(data) = next_data(&mut self.body).await? else { return Ok(None) };
+            let Some(data) = self.receive().await? else { return Ok(None) };
             if self.held.is_none() && self.received.len() + data.len() > SMALL_BYTES_MAX {
-                self.held = Some(self.budget.hold(self.sizes.object_bytes_max).await);
+                let held = self.budget.hold(self.sizes.object_bytes_max).await;
+                self.held = Some((held, Instant::now() + LARGE_EVENT_LIMIT));
             }
+            let waits = Instant::now();
             self.budget.pay(data.len()).await;
+            if let Some((_, until)) = &mut self.held {
+                *until += waits.elapsed();
+            }
             self.received.extend_from_slice(&data);
+        }
+    }
+
+    /// The next part of the body. A large event that does not end gives its place up.
+    async fn receive(&mut self) -> Result<Option<Bytes>, Failure> {
+        let next = next_data(&mut self.body);
+        match &self.held {
+            None => next.await,
+            Some((_, until)) => match timeout_at(*until, next).await {
+                Ok(data) => data,
+                Err(_) => Err(Error::TimedOut { limit: LARGE_EVENT_LIMIT }.into()),
+            },
         }
     }
 
@@ -80,6 +103,8 @@ impl Lines {
         self.searched = 0;
         if rest.len() <= SMALL_BYTES_MAX {
             self.held = None;
+        } else if let Some((_, until)) = &mut self.held {
+            *until = Instant::now() + LARGE_EVENT_LIMIT;
         }
         Some(std::mem::replace(&mut self.received, rest))
     }
@@ -95,12 +120,14 @@ async fn counted(line: Vec<u8>, values_max: usize) -> (bool, Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use dcm_core::port::cluster::Error;
+    use http_body_util::StreamBody;
+    use hyper::body::Frame;
+    use kube::client::Body;
 
     use super::*;
     use crate::options::Options;
 
-    fn read(body: Body) -> Events {
+    fn read(body: impl Received) -> Events {
         let options = Options { object_bytes_max: 300 * 1024, values_max: 1000, ..Options::default() };
         super::read(body, Arc::new(Budget::new(&options)), Sizes::of(&options))
     }
@@ -120,6 +147,21 @@ mod tests {
             })
             .collect();
         assert_eq!(names, ["\"a\"", "\"b\""]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_large_event_that_does_not_end_gives_its_place_up_and_a_small_one_may_take_its_time() {
+        let begun = |bytes: usize| {
+            let data = Frame::data(Bytes::from(vec![b' '; bytes]));
+            let parts = stream::iter([Ok::<_, kube::Error>(data)]).chain(stream::pending());
+            read(StreamBody::new(parts))
+        };
+        let started = Instant::now();
+        let large = begun(SMALL_BYTES_MAX + 1).next().await.unwrap().map(|_| ());
+        assert!(matches!(large, Err(Failure::Broken(Error::TimedOut { .. }))), "{large:?}");
+        assert_eq!(started.elapsed(), LARGE_EVENT_LIMIT);
+        let mut small = begun(SMALL_BYTES_MAX);
+        assert!(tokio::time::timeout(10 * LARGE_EVENT_LIMIT, small.next()).await.is_err());
     }
 
     #[tokio::test]

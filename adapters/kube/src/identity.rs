@@ -224,8 +224,8 @@ mod tests {
         for error in [Error::NotFound, Error::AlreadyExists, Error::Conflict, Error::Gone] {
             assert!(matches!(unidentified(error, 404), Error::Server { code: 404, .. }));
         }
-        assert!(matches!(unidentified(Error::Invalid { message: String::new() }, 400), Error::Server { .. }));
-        let refused = unidentified(Error::Forbidden { message: "no".to_owned() }, 403);
+        assert!(matches!(unidentified(Error::Invalid { message: "".into() }, 400), Error::Server { .. }));
+        let refused = unidentified(Error::Forbidden { message: "no".into() }, 403);
         assert!(matches!(refused, Error::Forbidden { .. }));
     }
 }

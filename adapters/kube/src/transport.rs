@@ -8,7 +8,7 @@ use dcm_core::weight;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, DATE, RETRY_AFTER, USER_AGENT};
 use http::{HeaderMap, Method};
 use http_body_util::BodyExt as _;
-use hyper::body::Bytes;
+use hyper::body::{Body as HttpBody, Bytes};
 use kube::client::Body;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -287,8 +287,16 @@ impl Transport {
     }
 }
 
+/// A body that comes in parts, as the client library gives it.
+pub(crate) trait Received:
+    HttpBody<Data = Bytes, Error = kube::Error> + Unpin + Send + 'static
+{
+}
+
+impl<B: HttpBody<Data = Bytes, Error = kube::Error> + Unpin + Send + 'static> Received for B {}
+
 /// The next part of a body; none at its end.
-pub(crate) async fn next_data(body: &mut Body) -> Result<Option<Bytes>, Failure> {
+pub(crate) async fn next_data(body: &mut impl Received) -> Result<Option<Bytes>, Failure> {
     while let Some(frame) = body.frame().await {
         if let Ok(data) = frame.map_err(error_of_client)?.into_data() {
             return Ok(Some(data));

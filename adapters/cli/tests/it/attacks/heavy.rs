@@ -67,7 +67,7 @@ impl<'a> Scene<'a> {
 
     /// Writes the Deployment as the attacker made it.
     fn write(&self, change: impl Fn(&mut Value)) {
-        let mut live = self.attacker.read(&self.place());
+        let mut live = self.attacker.read(&[&self.place()[..], &["--show-managed-fields"]].concat());
         change(&mut live);
         self.attacker.kubectl(&["replace", "-f", "-"], &live).done();
     }
