@@ -20,7 +20,7 @@ use dcm_kube::kubeconfig::Allowed;
 use dcm_kube::{KubeClusters, Kubeconfigs};
 use dcm_store::MemoryStore;
 use dcm_sync::engine::{Engine, Options};
-use futures::future::{try_join, try_join_all};
+use futures::future::try_join_all;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
@@ -37,12 +37,14 @@ pub(crate) struct Order {
     pub(crate) forger: Option<String>,
     /// The clouds that the others get.
     pub(crate) clouds: usize,
-    /// For how long it runs on then.
+    /// For how long it runs on then, with the changes of large objects.
     pub(crate) rest: Duration,
     /// Whether the forging cluster is read as fast as it answers.
     pub(crate) is_unlimited: bool,
     /// What another tenant has of large objects, which change meanwhile; none: nothing.
     pub(crate) heavy: Option<(Heavy, Extent)>,
+    /// Whether the large objects are a logical cloud's; else no engine follows them.
+    pub(crate) is_followed: bool,
 }
 
 /// What was measured.
@@ -71,8 +73,8 @@ pub(crate) async fn child(order: &str) -> Result<Infallible> {
     child::answer(&measure(&order).await?)
 }
 
-/// How often the tenant changes a large object while the others' clouds are made.
-const TOUCHES: usize = 3;
+/// How long after one change of a large object comes the next.
+const TOUCH_INTERVAL: Duration = Duration::from_millis(500);
 
 /// What leads to the forging cluster.
 fn forging() -> Result<ClusterId> {
@@ -86,27 +88,37 @@ async fn measure(order: &Order) -> Result<Measured> {
         engine.contexts().apply(&context).await?;
         until_asked(&engine).await?;
     }
-    let tenant = Tenant::new(&engine, &order.name, &order.kubeconfigs, order.heavy).await?;
+    let tenant =
+        Tenant::new(&engine, &order.name, &order.kubeconfigs, order.heavy, order.is_followed).await?;
     let clouds = (0..order.clouds).map(|number| {
         let cloud = Cloud::new(&format!("{}-{number}", order.name))?;
         cloud.app_context(order.kubeconfigs.keys().cloned())
     });
     let clouds = clouds.collect::<Result<Vec<_>>>()?;
-    let begun = Instant::now();
-    let touched = async {
-        for count in 0..TOUCHES {
-            tenant.touch(count).await?;
-        }
-        anyhow::Ok(begun.elapsed())
-    };
     let made = async {
+        let begun = Instant::now();
         try_join_all(clouds.iter().map(|context| instantiate(&engine, context))).await?;
-        anyhow::Ok(begun.elapsed())
+        let took = begun.elapsed();
+        tokio::time::sleep(order.rest).await;
+        anyhow::Ok(took)
     };
-    let (_, took) = try_join(touched, made).await?;
-    tokio::time::sleep(order.rest).await;
+    let took = tokio::select! {
+        took = made => took?,
+        never = touch_on(&tenant) => match never? {},
+    };
     let longest_step = engine.metrics().await.unwrap_or_default().longest_step;
     Ok(Measured { took, peak_bytes: usage::peak_resident_bytes()?, longest_step })
+}
+
+/// Changes a large object again and again.
+async fn touch_on(tenant: &Tenant) -> Result<Infallible> {
+    let mut interval = tokio::time::interval(TOUCH_INTERVAL);
+    let mut count = 0;
+    loop {
+        interval.tick().await;
+        tenant.touch(count).await?;
+        count += 1;
+    }
 }
 
 fn start(order: &Order) -> Result<Engine> {

@@ -77,6 +77,7 @@ pub(crate) struct Tenant {
     heavy: Option<Heavy>,
     name: String,
     owner: String,
+    is_followed: bool,
 }
 
 impl Tenant {
@@ -86,12 +87,14 @@ impl Tenant {
         owner: &str,
         clusters: &BTreeMap<ClusterId, String>,
         heavy: Option<(Heavy, Extent)>,
+        is_followed: bool,
     ) -> Result<Self> {
         let (cluster, kubeconfig) = clusters.first_key_value().context("a cluster")?;
         let kubeconfig = Kubeconfig::from_yaml(kubeconfig)?;
         let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
         let (client, name) = (Client::try_from(config)?, format!("{owner}-tenant"));
-        let tenant = Self { client, heavy: heavy.map(|(heavy, _)| heavy), name, owner: owner.to_owned() };
+        let heavy_alone = heavy.map(|(heavy, _)| heavy);
+        let tenant = Self { client, heavy: heavy_alone, name, owner: owner.to_owned(), is_followed };
         instantiate(engine, &Cloud::new(&tenant.name)?.app_context(clusters.keys().cloned())?).await?;
         match heavy {
             None => {}
@@ -106,7 +109,7 @@ impl Tenant {
     }
 
     /// Changes a heavy object, so that clusters tell of it.
-    pub(crate) async fn touch(&self, count: usize) -> Result<()> {
+    pub(crate) async fn touch(&self, count: u64) -> Result<()> {
         let patch = Patch::Merge(json!({"metadata": {"annotations": {"touched": count.to_string()}}}));
         let parameters = PatchParams { field_manager: Some("tenant".into()), ..PatchParams::default() };
         match self.heavy {
@@ -132,12 +135,14 @@ impl Tenant {
     async fn make_roles(&self, extent: Extent) -> Result<()> {
         let width = extent.role_bytes / NAMES_OF_RULE;
         let names: Vec<String> = (0..NAMES_OF_RULE).map(|number| format!("{number:0>width$}")).collect();
+        let labels = if self.is_followed {
+            json!({LABEL_OWNER: self.owner, LABEL_CONTEXT: "lc-tenant"})
+        } else {
+            json!({})
+        };
         for number in 0..extent.roles {
             let role = json!({
-                "metadata": {
-                    "name": format!("heavy-{number}"),
-                    "labels": {LABEL_OWNER: self.owner, LABEL_CONTEXT: "lc-tenant"},
-                },
+                "metadata": {"name": format!("heavy-{number}"), "labels": labels},
                 "rules": [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get"], "resourceNames": names}],
             });
             self.roles().create(&PostParams::default(), &serde_json::from_value(role)?).await?;
@@ -145,12 +150,12 @@ impl Tenant {
         Ok(())
     }
 
-    /// Has the engine make a Deployment. It is never ready: no controller looks at it.
+    /// Makes a Deployment, or has the engine make it. It is never ready: no controller looks at it.
     async fn deploy(&self, engine: &Engine, cluster: &ClusterId, extent: Extent) -> Result<()> {
         let variables = (0..extent.variables)
             .map(|number| json!({"name": format!("VARIABLE_{number}"), "value": "value"}));
         let labels = json!({"app": "heavy"});
-        let manifest = Manifest::new(json!({
+        let deployment = json!({
             "apiVersion": "apps/v1",
             "kind": "Deployment",
             "metadata": {"name": "heavy", "namespace": self.name},
@@ -158,7 +163,12 @@ impl Tenant {
                 "metadata": {"labels": labels},
                 "spec": {"containers": [{"name": "c", "image": "none", "env": variables.collect::<Vec<_>>()}]},
             }},
-        }))?;
+        });
+        if !self.is_followed {
+            self.deployments().create(&PostParams::default(), &serde_json::from_value(deployment)?).await?;
+            return Ok(());
+        }
+        let manifest = Manifest::new(deployment)?;
         let action = Action::Apply { manifest, existing: Existing::Refuse, drift: Drift::default() };
         let step = Step { app: AppName::new("heavy")?, stage: Stage(0), action };
         let bundle = std::sync::Arc::new(Bundle::new(vec![step])?);

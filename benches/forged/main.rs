@@ -6,7 +6,8 @@
 //!
 //! The engine is in a process of its own, over real API servers and, in every second run, over one that forges
 //! ([`forger::Form`]). `wall` compares how long the other clusters take with and without it, as a ratio within one run.
-//! `heavy` does the same with another tenant's objects that are as large as API servers take them ([`heavy::Heavy`]), and change meanwhile.
+//! `heavy` does the same with another tenant's objects that are as large as API servers take them ([`heavy::Heavy`]), and change twice a second meanwhile.
+//! On one machine the API servers take part of the processors for that, too: a run where no engine follows those objects shows how much.
 //! `memory` lets it answer as fast as it can: the limits of the rate are lifted. The test `smallest` has this file as a module.
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
 
@@ -104,8 +105,14 @@ async fn weigh(report: &mut Report, runs: &mut Runs, heavy: Heavy) -> Result<()>
         Bound::AtMost(1.2),
     );
     report.add(
+        format!("heavy_unfollowed_ratio_{key}"),
+        format!("{what}: the same where no engine follows them: the work of the clusters"),
+        weighed.unfollowed / weighed.without,
+        None,
+    );
+    report.add(
         format!("heavy_step_ms_{key}"),
-        format!("{what}: longest step of the engine's loop, ms"),
+        format!("{what}: longest step of the engine's loop while they alone change, ms"),
         weighed.longest_step * 1e3,
         Bound::AtMost(10.0),
     );

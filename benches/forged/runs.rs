@@ -23,6 +23,13 @@ const PAIRS: usize = 5;
 /// Logical clouds on each cluster.
 const CLOUDS: usize = 20;
 
+/// Logical clouds on each cluster beside large objects: enough for some seconds, in which those change several times.
+const CLOUDS_BESIDE: usize = 100;
+
+/// For how long large objects alone change, to find the longest step of the engine's loop.
+const ALONE_TIME: Duration = Duration::from_secs(5);
+const ALONE_TIME_SMALLEST: Duration = Duration::from_millis(100);
+
 /// For how long memory is measured, while the forging cluster answers as fast as it can.
 const MEMORY_TIME: Duration = Duration::from_secs(60);
 const MEMORY_TIME_SMALLEST: Duration = Duration::from_secs(1);
@@ -47,21 +54,25 @@ pub(crate) struct Peak {
     pub(crate) answered: f64,
 }
 
-/// The same of clouds beside large objects; and the longest step of the loop where it was shortest.
+/// How long clouds took at best beside large objects, in seconds.
 pub(crate) struct Weighed {
     pub(crate) without: f64,
+    /// Where no engine follows the large objects: what clusters alone do.
+    pub(crate) unfollowed: f64,
     pub(crate) with: f64,
+    /// The longest step of the engine's loop, where it was shortest, while the large objects alone change.
     pub(crate) longest_step: f64,
 }
 
 /// What one process is to do.
-#[derive(Default)]
+#[derive(Default, Clone, Copy)]
 struct Run<'a> {
     forger: Option<&'a Forger>,
     clouds: usize,
     rest: Duration,
     is_unlimited: bool,
     heavy: Option<(Heavy, Extent)>,
+    is_followed: bool,
 }
 
 impl Runs {
@@ -95,7 +106,7 @@ impl Runs {
         let forger = Forger::start(form).await?;
         eprintln!("{}: memory", form.what());
         let rest = self.size.of(MEMORY_TIME, MEMORY_TIME_SMALLEST);
-        let run = Run { forger: Some(&forger), clouds: 1, rest, is_unlimited: true, heavy: None };
+        let run = Run { forger: Some(&forger), clouds: 1, rest, is_unlimited: true, ..Run::default() };
         let Measured { peak_bytes: bytes, .. } = self.run(run).await?;
         let answered = forger.answered() as f64;
         ensure!(answered > 0.0, "nothing was forged");
@@ -104,27 +115,30 @@ impl Runs {
 
     /// How long clouds take while another tenant's large objects change, and without.
     pub(crate) async fn heavy(&mut self, heavy: Heavy) -> Result<Weighed> {
-        let extent = self.size.of(heavy::WHOLE, heavy::SMALLEST);
-        let (pairs, clouds) = (self.size.of(PAIRS, 1), self.size.of(CLOUDS, 1));
-        let mut best = Weighed { without: f64::INFINITY, with: f64::INFINITY, longest_step: f64::INFINITY };
-        for pair in 0..pairs {
-            for is_heavy in [pair % 2 == 0, pair % 2 != 0] {
-                eprintln!("{}: pair {} of {pairs}, {is_heavy}", heavy.what(), pair + 1);
-                let heavy = is_heavy.then_some((heavy, extent));
-                let run = Run { clouds, heavy, ..Run::default() };
-                let Measured { took, longest_step, .. } = self.run(run).await?;
-                let wall = if is_heavy { &mut best.with } else { &mut best.without };
-                *wall = wall.min(took.as_secs_f64());
-                if is_heavy {
-                    best.longest_step = best.longest_step.min(longest_step.as_secs_f64());
-                }
+        let large = Some((heavy, self.size.of(heavy::WHOLE, heavy::SMALLEST)));
+        let (rounds, clouds) = (self.size.of(PAIRS, 1), self.size.of(CLOUDS_BESIDE, 1));
+        let rest = self.size.of(ALONE_TIME, ALONE_TIME_SMALLEST);
+        let runs = [
+            Run { clouds, ..Run::default() },
+            Run { clouds, heavy: large, ..Run::default() },
+            Run { clouds, heavy: large, is_followed: true, ..Run::default() },
+        ];
+        let alone = Run { rest, heavy: large, is_followed: true, ..Run::default() };
+        let (mut best, mut longest_step) = ([f64::INFINITY; 3], f64::INFINITY);
+        for round in 0..rounds {
+            eprintln!("{}: round {} of {rounds}", heavy.what(), round + 1);
+            // Another one is the first in each round.
+            for at in (0..runs.len()).map(|at| (at + round) % runs.len()) {
+                best[at] = best[at].min(self.run(runs[at]).await?.took.as_secs_f64());
             }
+            longest_step = longest_step.min(self.run(alone).await?.longest_step.as_secs_f64());
         }
-        Ok(best)
+        let [without, unfollowed, with] = best;
+        Ok(Weighed { without, unfollowed, with, longest_step })
     }
 
     async fn run(&mut self, run: Run<'_>) -> Result<Measured> {
-        let Run { forger, clouds, rest, is_unlimited, heavy } = run;
+        let Run { forger, clouds, rest, is_unlimited, heavy, is_followed } = run;
         self.count += 1;
         let id = |name: &str| ClusterId::new("bench", name);
         let kubeconfigs: BTreeMap<_, _> = self
@@ -141,6 +155,7 @@ impl Runs {
             )
         });
         let name = format!("forged-{}", self.count);
-        child::run(BENCH, &Order { name, kubeconfigs, forger, clouds, rest, is_unlimited, heavy }).await
+        let order = Order { name, kubeconfigs, forger, clouds, rest, is_unlimited, heavy, is_followed };
+        child::run(BENCH, &order).await
     }
 }

@@ -128,17 +128,17 @@ impl LaneState {
     }
 }
 
-/// Why something is not where it is to be.
+/// Why something is not as desired.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Cause {
     /// The kind of cause, for programs.
     pub reason: Reason,
-    /// The cause in words, for people: a sentence of ours. If the cluster refuses an object of the logical cloud, the sentence ends with the
-    /// rule that the object breaks.
+    /// The cause in words, for people: a sentence of `dcm`. If the cluster refuses an object of the logical cloud and names the rule that it breaks, the
+    /// sentence ends with that rule.
     pub message: Arc<str>,
-    /// The whole cause, with what the cluster or the system reported. Only platform admins read it; none if the message is the whole cause.
+    /// The whole cause, with what the cluster or the system reported. Only platform admins read it; absent if the message is the whole cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detail: Option<Arc<str>>,
     /// Which object it is about, when it is about one.

@@ -8,7 +8,7 @@ use futures::stream::{self, BoxStream, StreamExt as _};
 use hyper::body::Bytes;
 use kube::core::WatchEvent;
 use serde_json::Value;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, timeout};
 
 use crate::apart;
 use crate::budget::{Budget, Held, SMALL_BYTES_MAX};
@@ -16,7 +16,7 @@ use crate::failure::{Failure, Large, Limit, unreadable};
 use crate::slices::slice;
 use crate::transport::{Received, Sizes, next_data};
 
-/// How long a large event may take to come to its end. It holds room of the memory that all clusters share.
+/// How long a large event may take to come to its end, without the time in which it is not read. It holds memory that all clusters share.
 const LARGE_EVENT_LIMIT: Duration = Duration::from_secs(30);
 
 /// What a watch tells.
@@ -45,8 +45,8 @@ struct Lines<B> {
     received: Vec<u8>,
     /// Up to here there is no end of a line.
     searched: usize,
-    /// A place for what was received, where that is large, and until when the event has to end.
-    held: Option<(Held, Instant)>,
+    /// A place for what was received, where that is large, and how long the event may take on.
+    held: Option<(Held, Duration)>,
 }
 
 impl<B: Received> Lines<B> {
@@ -65,13 +65,9 @@ impl<B: Received> Lines<B> {
             let Some(data) = self.receive().await? else { return Ok(None) };
             if self.held.is_none() && self.received.len() + data.len() > SMALL_BYTES_MAX {
                 let held = self.budget.hold(self.sizes.object_bytes_max).await;
-                self.held = Some((held, Instant::now() + LARGE_EVENT_LIMIT));
+                self.held = Some((held, LARGE_EVENT_LIMIT));
             }
-            let waits = Instant::now();
             self.budget.pay(data.len()).await;
-            if let Some((_, until)) = &mut self.held {
-                *until += waits.elapsed();
-            }
             self.received.extend_from_slice(&data);
         }
     }
@@ -79,13 +75,13 @@ impl<B: Received> Lines<B> {
     /// The next part of the body. A large event that does not end gives its place up.
     async fn receive(&mut self) -> Result<Option<Bytes>, Failure> {
         let next = next_data(&mut self.body);
-        match &self.held {
-            None => next.await,
-            Some((_, until)) => match timeout_at(*until, next).await {
-                Ok(data) => data,
-                Err(_) => Err(Error::TimedOut { limit: LARGE_EVENT_LIMIT }.into()),
-            },
-        }
+        let Some((_, left)) = &mut self.held else { return next.await };
+        let begun = Instant::now();
+        let Ok(data) = timeout(*left, next).await else {
+            return Err(Error::TimedOut { limit: LARGE_EVENT_LIMIT }.into());
+        };
+        *left = left.saturating_sub(begun.elapsed());
+        data
     }
 
     fn check(&self, is_within: bool, limit: Limit) -> Result<(), Failure> {
@@ -103,8 +99,8 @@ impl<B: Received> Lines<B> {
         self.searched = 0;
         if rest.len() <= SMALL_BYTES_MAX {
             self.held = None;
-        } else if let Some((_, until)) = &mut self.held {
-            *until = Instant::now() + LARGE_EVENT_LIMIT;
+        } else if let Some((_, left)) = &mut self.held {
+            *left = LARGE_EVENT_LIMIT;
         }
         Some(std::mem::replace(&mut self.received, rest))
     }
@@ -161,7 +157,24 @@ mod tests {
         assert!(matches!(large, Err(Failure::Broken(Error::TimedOut { .. }))), "{large:?}");
         assert_eq!(started.elapsed(), LARGE_EVENT_LIMIT);
         let mut small = begun(SMALL_BYTES_MAX);
-        assert!(tokio::time::timeout(10 * LARGE_EVENT_LIMIT, small.next()).await.is_err());
+        assert!(timeout(10 * LARGE_EVENT_LIMIT, small.next()).await.is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_time_of_a_large_event_is_its_own_and_none_in_which_nothing_is_read() {
+        let event =
+            format!("{{\"type\":\"ADDED\",\"object\":{{\"text\":\"{}\"}}}}\n", "x".repeat(SMALL_BYTES_MAX));
+        let (first, second) = event.split_at(100);
+        // The second event begins in the part with which the first ends.
+        let parts = [first.to_owned(), format!("{second}{}", &event[..event.len() - 1]), "\n".to_owned()];
+        let parts = stream::iter(parts).then(async |part| {
+            tokio::time::sleep(LARGE_EVENT_LIMIT * 2 / 3).await;
+            Ok::<_, kube::Error>(Frame::data(Bytes::from(part)))
+        });
+        let mut events = read(StreamBody::new(parts.boxed()));
+        assert!(events.next().await.unwrap().is_ok());
+        tokio::time::sleep(10 * LARGE_EVENT_LIMIT).await;
+        assert!(events.next().await.unwrap().is_ok());
     }
 
     #[tokio::test]

@@ -129,16 +129,17 @@ pub(crate) async fn read(answer: Response<Incoming>, budget: &Budget) -> Result<
         }
     }
     if head.status.is_success() && bytes.len() > ANSWER_BYTES_MAX {
-        return Err(Error::Unsupported { what: format!("an answer of more than {ANSWER_BYTES_MAX} bytes") });
+        let error = Error::Unsupported { what: format!("an answer of more than {ANSWER_BYTES_MAX} bytes") };
+        return Err(error.of_identity());
     }
     if head.status.is_success() {
-        return server::read_uid(&bytes);
+        return server::read_uid(&bytes).map_err(Error::of_identity);
     }
     let retry_after = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok());
-    Err(unidentified(
-        error_of(&Refused::read(head.status.as_u16(), retry_after, &bytes)),
-        head.status.as_u16(),
-    ))
+    let refused = Refused::read(head.status.as_u16(), retry_after, &bytes);
+    let error = unidentified(error_of(&refused), head.status.as_u16());
+    // What is behind a new connection may be another server than before, and none of Kubernetes.
+    Err(if refused.is_foreign { error.of_identity() } else { error })
 }
 
 /// The error for a request that was not sent because the server did not answer what it is. What speaks of the object that a request

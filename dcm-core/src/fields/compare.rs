@@ -10,6 +10,7 @@ use super::ownership::UNRECORDED;
 use super::{FieldPath, FieldSet, Finder, Ownership, Step};
 use crate::defaults;
 use crate::manifest::GroupVersionKind;
+use crate::port::answer::clean;
 use crate::port::cluster::FIELD_MANAGER;
 
 /// Members of an object that say which one it is, or that have an endpoint of their own: nobody holds them.
@@ -53,7 +54,7 @@ impl fmt::Display for HeldField {
             Some(_) if self.is_under_our_name() => {
                 write!(f, "{} was changed under our own field manager", self.path())
             }
-            Some(holder) => write!(f, "{} is held by {holder}", self.path()),
+            Some(holder) => write!(f, "{} is held by {}", self.path(), clean(holder)),
             None => write!(f, "{} is held by nobody", self.path()),
         }
     }

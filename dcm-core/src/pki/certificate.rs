@@ -62,11 +62,11 @@ pub enum CertificateRefused {
     #[error("the certificate must have the public key of the request that it answers, and has another")]
     PublicKey,
     /// Another subject.
-    #[error("the certificate's subject is {found}; it must be exactly {expected}")]
+    #[error("the certificate's subject must be exactly {expected}, and is another one")]
     Subject {
         /// What the subject must be.
         expected: Subject,
-        /// What it is, cut to 200 characters.
+        /// What it is, cut to 200 characters. It is not in the message, because the issuer of the certificate can have chosen it.
         found: String,
     },
     /// An authority's certificate.

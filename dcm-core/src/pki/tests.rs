@@ -308,6 +308,7 @@ fn every_certificate_that_is_not_what_was_asked_for_is_refused() {
         let error = check(&request, &sign(&request, change), 0).unwrap_err();
         assert_eq!(error, expected);
         assert_eq!(error.is_retryable(), matches!(error, CertificateRefused::NotYetValid { .. }));
+        assert!(!error.to_string().contains("bob"), "the issuer of a certificate chooses its words: {error}");
     }
 }
 

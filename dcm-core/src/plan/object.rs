@@ -9,6 +9,7 @@ use super::view::{Recorded, Seen, Sighting, View};
 use super::{Records, Rules, Step, Terms, Wanted, Wave, Why, Work, request};
 use crate::app_context::Existing;
 use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
+use crate::port::answer::clean;
 use crate::port::cluster::{Contents, Origin};
 use crate::port::synchronizer::Disposal;
 use crate::status::{Cause, Reason};
@@ -294,7 +295,7 @@ pub(super) fn disarmed(kind: &GroupVersionKind, key: &ObjectKey, sighting: &Sigh
 fn going(key: &ObjectKey, sighting: &Sighting) -> Cause {
     let mut message = "it is being deleted".to_owned();
     if let Some(finalizers) = sighting.deleting().filter(|finalizers| !finalizers.is_empty()) {
-        message.push_str(&format!(" and held by {}", finalizers.join(", ")));
+        message.push_str(&format!(" and held by {}", clean(&finalizers.join(", "))));
     }
     let Some(remains) = sighting.unready() else { return cause(Reason::Waiting, &message, key) };
     let whole = format!("{message}: {}", remains.whole());

@@ -33,19 +33,36 @@ impl Compared {
     }
 }
 
+/// Most rounds in which comparisons are made for one input. What is desired can change while they are made: then those are made again,
+/// and in the end where they are looked up, so that a tenant that changes its cloud again and again does not hold up a list for all.
+const ROUNDS_MAX: u32 = 4;
+
 /// Comparisons that were made, to be looked up.
 #[derive(Default)]
-pub(super) struct Comparisons(BTreeMap<ObjectKey, Vec<Compared>>);
+pub(super) struct Comparisons {
+    made: BTreeMap<ObjectKey, Vec<Compared>>,
+    rounds: u32,
+}
 
 impl Comparisons {
-    /// Makes them. Takes as long as it takes.
-    pub(super) fn of(pairs: Vec<Pair>) -> Self {
-        let mut all = Self::default();
+    /// These, and those of other pairs, which are made now. The time that it takes has no bound.
+    #[must_use]
+    pub(super) fn with(mut self, pairs: Vec<Pair>) -> Self {
         for pair in pairs {
             let comparison = pair.desired.compare(&pair.object);
-            all.0.entry(pair.object.key.clone()).or_default().push(Compared { pair, comparison });
+            self.made.entry(pair.object.key.clone()).or_default().push(Compared { pair, comparison });
         }
-        all
+        self.rounds += 1;
+        self
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.made.is_empty()
+    }
+
+    /// True if no more are made for the same input.
+    pub(super) fn is_final(&self) -> bool {
+        self.rounds >= ROUNDS_MAX
     }
 
     /// True when this one was made.
@@ -60,6 +77,6 @@ impl Comparisons {
     }
 
     fn get(&self, object: &Object, desired: &Desired) -> Option<&Compared> {
-        self.0.get(&object.key)?.iter().find(|made| made.is_of(object, desired))
+        self.made.get(&object.key)?.iter().find(|made| made.is_of(object, desired))
     }
 }

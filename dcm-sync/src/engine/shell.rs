@@ -51,8 +51,8 @@ pub(super) enum Outcome {
     Input(Box<Input>),
     /// An event of a watch, and its turn.
     Heard(Turn, Box<Input>),
-    /// Comparisons that this needed.
-    Compared(Comparisons, Box<Self>),
+    /// Comparisons that this needed; none if they could not be made.
+    Compared(Option<Comparisons>, Box<Self>),
     /// A cluster was asked, and what became of that.
     Answered(Answered, Box<Self>),
     /// What was asked of a cluster beside that, with the same purpose.
@@ -226,7 +226,9 @@ impl Shell {
     /// Finishes a task when what it needs is compared.
     fn compare_and_finish(&mut self, outcome: Outcome) {
         let (made, mut outcome) = match outcome {
-            Outcome::Compared(made, outcome) => (made, *outcome),
+            Outcome::Compared(Some(made), outcome) => (made, *outcome),
+            // What could not be made is made where it is looked up.
+            Outcome::Compared(None, outcome) => return self.finished(*outcome, Comparisons::default()),
             outcome => (Comparisons::default(), outcome),
         };
         let pairs = outcome.input().map(|input| self.machine.uncompared(input, &made)).unwrap_or_default();
@@ -235,9 +237,8 @@ impl Shell {
         }
         let threads = self.ports.threads.clone();
         let compare = async move {
-            // What could not be made is made where it is looked up.
-            let made = threads::computed(&*threads, move || Comparisons::of(pairs)).await;
-            Outcome::Compared(made.unwrap_or_default(), Box::new(outcome))
+            let made = threads::computed(&*threads, move || made.with(pairs)).await;
+            Outcome::Compared(made, Box::new(outcome))
         };
         self.tasks.push(self.pace.timed(compare.boxed()));
     }
@@ -351,9 +352,12 @@ impl Shell {
                 }
                 self.tell_compared(*input, made);
             }
-            Outcome::Heard(turn, _) if turn.is_over() => {}
+            Outcome::Heard(turn, input) if turn.is_over() => {
+                drop(input);
+                self.dispose(made);
+            }
             Outcome::Heard(_, input) => self.tell_compared(*input, made),
-            Outcome::Compared(made, outcome) => self.finished(*outcome, made),
+            Outcome::Compared(_, outcome) => self.finished(*outcome, made),
             Outcome::Answered(Answered { cluster, context, verb, code, took }, outcome) => {
                 self.flights.ended(&cluster, context.as_ref());
                 self.counters.answered(&cluster, verb, code, took);
@@ -417,10 +421,20 @@ impl Shell {
     }
 
     fn tell_compared(&mut self, input: Input, made: Comparisons) {
-        let effects = self.machine.handle_compared(input, made, self.ports.clock.now());
+        let (effects, made) = self.machine.handle_compared(input, made, self.ports.clock.now());
+        self.dispose(made);
         for effect in effects {
             self.carry_out(effect);
         }
+    }
+
+    /// Drops comparisons, with the large objects that were compared, on another thread.
+    fn dispose(&mut self, made: Comparisons) {
+        if made.is_empty() {
+            return;
+        }
+        let dropped = self.ports.threads.compute(Box::new(move || drop(made)));
+        self.tasks.push(self.pace.timed(dropped.map(|()| Outcome::Nothing).boxed()));
     }
 
     fn carry_out(&mut self, effect: Effect) {

@@ -206,11 +206,9 @@ impl Lane {
     }
 
     /// The causes that an abandoned lane has, now that these are in its way. It is tried so often, and perhaps for so
-    /// long, that only another kind of cause is news: no times, and nothing that changes with each try.
+    /// long, that only another kind of cause is news: no times, and nothing that changes with each try. So the messages are those of the first try.
     pub(crate) fn lasting(&self, causes: Vec<Cause>) -> Vec<Cause> {
-        let same = |(one, other): (&Cause, &Cause)| {
-            one.reason == other.reason && one.object == other.object && one.message == other.message
-        };
+        let same = |(one, other): (&Cause, &Cause)| one.reason == other.reason && one.object == other.object;
         let is_same = causes.len() == self.causes.len() && self.causes.iter().zip(&causes).all(same);
         // While a try is under way, what was in the way before is not known to be gone.
         if is_same || causes.is_empty() {

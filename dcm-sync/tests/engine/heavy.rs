@@ -1,6 +1,7 @@
 //! Objects that take long to be compared with what is desired of them hold up nothing but their own lane.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use dcm_core::name::ContextId;
 use dcm_core::port::synchronizer::Synchronizer as _;
@@ -29,6 +30,15 @@ struct Held {
 impl Held {
     fn new() -> Arc<Self> {
         Arc::new(Self { waiting: Mutex::new(Some(Vec::new())), begun: Notify::new() })
+    }
+
+    /// Does what waits, and nothing that comes later.
+    fn step(&self) {
+        let waiting = self.waiting.lock().unwrap().as_mut().map(std::mem::take);
+        for (work, done) in waiting.unwrap_or_default() {
+            work();
+            let _ = done.send(());
+        }
     }
 
     /// Does what waits, and from now on all at once.
@@ -114,6 +124,50 @@ async fn what_changes_while_it_is_compared_is_found_afterwards() {
     threads.let_go();
     until_so(|| data(&world) == entries("ours")).await;
     done(&engine, &heavy.id).await;
+    engine.shutdown().await;
+}
+
+/// A limit under which one of the maps is, and two are not.
+fn limited_to_one() -> Options {
+    Options { compared_values_max: 600, ..Options::default() }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_page_of_large_objects_is_taken_however_often_one_of_them_is_wanted_otherwise_meanwhile() {
+    let world = World::new(1);
+    let of = |number: u32, value: &str| {
+        let namespace = format!("team-{number}");
+        let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "large", "namespace": namespace},
+            "data": entries(value)});
+        let mut context = context(vec![apply(0, namespace_body(&namespace)), apply(1, map)], [1]);
+        context.id = ContextId::new(format!("lc-{number}")).unwrap();
+        context
+    };
+    let threads = Held::new();
+    let engine = world.engine_on(threads.clone(), limited_to_one());
+    for number in [1, 2] {
+        engine.contexts().apply(&of(number, "ours")).await.unwrap();
+        done(&engine, &of(number, "ours").id).await;
+    }
+    // Both maps are on one page of the list after that.
+    let cluster = world.fleet.cluster(&cluster_id(1)).unwrap();
+    cluster.restart();
+    let (kind, key) = config_map("team-1", "large");
+    let patch = json!({"data": {"key-7": "theirs"}});
+    cluster.server(|server| server.edit_as("person", &kind, &key, &patch)).unwrap();
+    // Each time that the page is compared, something else is wanted of one of the maps by then.
+    for round in 0..10 {
+        let _ = tokio::time::timeout(SOON, threads.begun.notified()).await;
+        let wanted = of(2, &format!("wanted-{round}"));
+        engine.contexts().apply(&wanted).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        threads.step();
+    }
+    assert_eq!(world.body(1, &kind, &key).unwrap()["data"], entries("ours"), "the page was not taken");
+    threads.let_go();
+    for number in [1, 2] {
+        done(&engine, &of(number, "ours").id).await;
+    }
     engine.shutdown().await;
 }
 

@@ -102,6 +102,18 @@ fn a_field_that_somebody_took_is_taken_back_by_force_and_named() {
 }
 
 #[test]
+fn the_name_of_a_field_manager_has_no_control_characters_where_it_is_named() {
+    let desired = quota(&json!({"pods": "10"}));
+    let held = [("pods", "hpa\u{1b}]0;\u{202e}x\u{7}")];
+    let plan = plan_of(
+        &with_drift(&desired, Existing::Refuse, Drift::Report),
+        told(&desired, Some(marks(&desired, Origin::Created)), &held),
+        false,
+    );
+    assert_eq!(&*plan.drift()[0].message, "spec.hard.pods is held by hpa ]0; x ");
+}
+
+#[test]
 fn what_is_to_be_reported_is_left_and_named_and_the_rest_is_taken_back() {
     let desired = quota(&json!({"pods": "10", "secrets": "5"}));
     let held = [("pods", "hpa"), ("secrets", "person")];

@@ -27,7 +27,7 @@ fn held(manifest: &Manifest) -> Sighting {
         uid: written.uid.clone(),
         resource_version: written.resource_version.clone(),
         marks: written.marks.clone(),
-        deleting: Some(vec!["example.com/hold".into()]),
+        deleting: Some(vec!["example.com/hold\u{1b}[31m".into()]),
         body: manifest.body().clone().into(),
     };
     Sighting::of(&object, None)
@@ -74,7 +74,8 @@ fn a_held_binding_that_is_wanted_otherwise_is_updated_and_then_awaited() {
     assert_eq!(manifest, &now);
     with(&mut known, &now, held(&now));
     let chosen = decide(Some(&desired), &records, &known);
-    assert!(matches!(&chosen[..], [(Work::Await(_), Why::Going)]), "{chosen:?}");
+    let [(Work::Await(cause), Why::Going)] = &chosen[..] else { panic!("{chosen:?}") };
+    assert_eq!(&*cause.message, "it is being deleted and held by example.com/hold [31m");
 }
 
 #[test]

@@ -159,22 +159,23 @@ impl Machine {
     /// Takes one input and gives what is to be done.
     #[cfg(test)]
     pub(crate) fn handle(&mut self, input: Input, now: Timestamp) -> Vec<Effect> {
-        self.handle_compared(input, Comparisons::default(), now)
+        self.handle_compared(input, Comparisons::default(), now).0
     }
 
-    /// Handles one input with the comparisons that were made for it, and returns the effects.
+    /// Handles one input with the comparisons that were made for it. Returns the effects and these comparisons: to drop the large objects
+    /// in them takes long, so the caller does that elsewhere.
     pub(super) fn handle_compared(
         &mut self,
         mut input: Input,
         made: Comparisons,
         now: Timestamp,
-    ) -> Vec<Effect> {
+    ) -> (Vec<Effect>, Comparisons) {
         self.now = self.now.max(now);
         self.note_opened(&input);
         self.disclaim(&mut input);
         self.compared = made;
         self.take(input);
-        self.compared = Comparisons::default();
+        let made = std::mem::take(&mut self.compared);
         while let Some(alarm) = self.timers.due(self.now) {
             self.ring(alarm);
         }
@@ -188,7 +189,7 @@ impl Machine {
             }
         }
         self.stop_when_idle();
-        std::mem::take(&mut self.effects)
+        (std::mem::take(&mut self.effects), made)
     }
 
     fn take(&mut self, input: Input) {

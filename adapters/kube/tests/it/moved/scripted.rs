@@ -4,6 +4,7 @@
 use std::sync::{Arc, Mutex};
 
 use crate::common::*;
+use dcm_core::causes;
 use dcm_core::port::cluster::{Cluster as _, Error, WatchEvent};
 use dcm_kube::kubeconfig::Allowed;
 use dcm_kube::{KubeCluster, Options};
@@ -140,27 +141,25 @@ async fn a_watch_does_not_begin_on_another_cluster_over_the_connection_that_is_t
 #[tokio::test]
 async fn nothing_is_sent_where_the_question_is_refused_and_a_missing_answer_is_no_missing_object() {
     let call = call("moved");
-    for (code, body) in [
-        (404, ""),
-        (403, ""),
-        (401, ""),
-        (409, ""),
-        (410, ""),
-        (429, ""),
-        (500, ""),
-        (200, "{}"),
-        (200, "<html>"),
-    ] {
+    let codes = [401, 403, 404, 409, 410, 429, 500];
+    let statuses =
+        codes.map(|code| (code, json!({"kind": "Status", "status": "Failure", "code": code}).to_string()));
+    // What is there may be no API server at all.
+    let pages = codes.map(|code| (code, "<html>".to_owned()));
+    let others = [(200, "{}".to_owned()), (200, "<html>".to_owned())];
+    for (code, body) in statuses.into_iter().chain(pages).chain(others) {
         let server = Scripted::start().await;
         server.script.lock().unwrap().closes = true;
         server.cluster.uid(&call).await.unwrap();
-        server.answer((code, body.to_owned()));
+        let is_foreign = !body.contains("Status");
+        server.answer((code, body));
         server.asked();
         let map = data(&call, "n", "c", &json!({}));
         let created = server.cluster.create(&call, &map).await.unwrap_err();
         let read = server.cluster.get(&call, &config_map(), map.manifest.key()).await.unwrap_err();
         for error in [created, read] {
             let is_as_expected = match code {
+                _ if is_foreign => matches!(error, Error::Unreachable { .. }),
                 401 => matches!(error, Error::Unauthorized { .. }),
                 403 => matches!(error, Error::Forbidden { .. }),
                 429 => matches!(error, Error::TooManyRequests { .. }),
@@ -204,7 +203,10 @@ async fn an_answer_to_the_question_is_bounded() {
         json!({"metadata": {"uid": "first", "filler": "x".repeat(2 * 1024 * 1024)}}).to_string(),
     ));
     let error = server.cluster.create(&call, &data(&call, "n", "c", &json!({}))).await.unwrap_err();
-    assert_eq!(error.to_string(), "not supported: an answer of more than 1048576 bytes");
+    assert_eq!(
+        causes::told(&error),
+        "the cluster can't be reached: not supported: an answer of more than 1048576 bytes"
+    );
 }
 
 #[tokio::test]

@@ -122,6 +122,9 @@ impl Scene {
         for query in ["output=detail", "status=deployed&output=detail"] {
             answers.push(self.ask_at(emco, who, &format!("GET {cloud}/status?{query}"), ""));
         }
+        let (events, plain) = (&answers[documented.len()], &answers[..2]);
+        assert!(plain.iter().all(|answer| answer.starts_with("200\n")), "{plain:?}");
+        assert!(events.contains("clusters"), "{events}");
         answers
     }
 
