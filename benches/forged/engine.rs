@@ -41,6 +41,8 @@ pub(crate) struct Order {
     pub(crate) rest: Duration,
     /// Whether the forging cluster is read as fast as it answers.
     pub(crate) is_unlimited: bool,
+    /// How long the tenant's cloud may take to come to rest before anything is measured.
+    pub(crate) settles: Duration,
     /// What another tenant has of large objects, which change meanwhile; none: nothing.
     pub(crate) heavy: Option<(Heavy, Extent)>,
     /// Whether the large objects are a logical cloud's; else no engine follows them.
@@ -74,7 +76,7 @@ pub(crate) async fn child(order: &str) -> Result<Infallible> {
 }
 
 /// How long after one change of a large object comes the next.
-const TOUCH_INTERVAL: Duration = Duration::from_millis(500);
+const TOUCH_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What leads to the forging cluster.
 fn forging() -> Result<ClusterId> {
@@ -90,6 +92,7 @@ async fn measure(order: &Order) -> Result<Measured> {
     }
     let tenant =
         Tenant::new(&engine, &order.name, &order.kubeconfigs, order.heavy, order.is_followed).await?;
+    tokio::time::sleep(order.settles).await;
     let clouds = (0..order.clouds).map(|number| {
         let cloud = Cloud::new(&format!("{}-{number}", order.name))?;
         cloud.app_context(order.kubeconfigs.keys().cloned())

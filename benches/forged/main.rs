@@ -6,7 +6,7 @@
 //!
 //! The engine is in a process of its own, over real API servers and, in every second run, over one that forges
 //! ([`forger::Form`]). `wall` compares how long the other clusters take with and without it, as a ratio within one run.
-//! `heavy` does the same with another tenant's objects that are as large as API servers take them ([`heavy::Heavy`]), and change twice a second meanwhile.
+//! `heavy` does the same with another tenant's objects that are as large as API servers take them ([`heavy::Heavy`]), and change each second meanwhile.
 //! On one machine the API servers take part of the processors for that, too: a run where no engine follows those objects shows how much.
 //! `memory` lets it answer as fast as it can: the limits of the rate are lifted. The test `smallest` has this file as a module.
 #![allow(clippy::cast_precision_loss, reason = "figures for people")]
