@@ -91,8 +91,15 @@ async fn serve(mut stream: TcpStream, number: usize, script: Arc<Mutex<Script>>)
             (answer, script.closes)
         };
         let (code, body) = answer;
-        let answer = format!("HTTP/1.1 {code} X\r\ncontent-length: {}\r\n\r\n{body}", body.len());
-        if stream.write_all(answer.as_bytes()).await.is_err() || closes {
+        let close = if closes { "connection: close\r\n" } else { "" };
+        let answer = format!("HTTP/1.1 {code} X\r\n{close}content-length: {}\r\n\r\n{body}", body.len());
+        if stream.write_all(answer.as_bytes()).await.is_err() {
+            return;
+        }
+        if closes {
+            // What comes late is read: else the connection would be reset, and the answer with it.
+            let _ = stream.shutdown().await;
+            while let Ok(1..) = stream.read(&mut bytes).await {}
             return;
         }
     }
