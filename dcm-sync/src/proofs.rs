@@ -1,5 +1,9 @@
 //! The key of the proofs that objects on clusters carry: a secret of the installation, kept in its store.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use dcm_core::port::clock::Clock;
 use dcm_core::port::proof::{PROOF_BYTES, ProofKey};
 use dcm_core::port::store::{self, Document, Entry, Store, StoreExt as _, Write};
 use dcm_core::secret::Secret;
@@ -42,6 +46,27 @@ pub(crate) async fn key_or_made_of(
         Ok(_) => Ok(ProofKey::new(bytes)),
         Err(conflict @ store::Error::Conflict { .. }) => key(store).await?.ok_or(conflict),
         Err(error) => Err(error),
+    }
+}
+
+/// The installation's key, over failures of the store, with this wait after each; these bytes where it has none yet.
+pub(crate) async fn key_at_last(
+    store: Arc<dyn Store>,
+    clock: Arc<dyn Clock>,
+    bytes: [u8; PROOF_BYTES],
+    wait: Duration,
+) -> ProofKey {
+    loop {
+        match key_or_made_of(&*store, &bytes).await {
+            Ok(key) => return key,
+            Err(error) => {
+                tracing::warn!(
+                    error = &error as &dyn std::error::Error,
+                    "the key of the installation's proofs can't be read or kept: a durable store has to be encrypted"
+                );
+                clock.sleep(wait).await;
+            }
+        }
     }
 }
 

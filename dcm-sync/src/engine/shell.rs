@@ -133,22 +133,6 @@ pub(crate) struct Shell {
     pace: Pace,
 }
 
-/// The installation's key, over failures of the store; these bytes where it has none yet.
-async fn proof_key(store: Arc<dyn Store>, clock: Arc<dyn Clock>, bytes: [u8; PROOF_BYTES]) -> Outcome {
-    loop {
-        match proofs::key_or_made_of(&*store, &bytes).await {
-            Ok(key) => return Outcome::Key(key),
-            Err(error) => {
-                tracing::warn!(
-                    error = &error as &dyn std::error::Error,
-                    "the key of the installation's proofs can't be read or kept: a durable store has to be encrypted"
-                );
-                clock.sleep(RETRY_WAIT).await;
-            }
-        }
-    }
-}
-
 impl Shell {
     pub(crate) fn new(
         machine: Machine,
@@ -169,7 +153,8 @@ impl Shell {
             followed.push(pace.timed(changes.map(move |change| (part, change)).boxed()));
         }
         let openings = FuturesUnordered::new();
-        openings.push(pace.timed(proof_key(ports.store.clone(), ports.clock.clone(), key).boxed()));
+        let key = proofs::key_at_last(ports.store.clone(), ports.clock.clone(), key, RETRY_WAIT);
+        openings.push(pace.timed(key.map(Outcome::Key).boxed()));
         Self {
             machine,
             options,
