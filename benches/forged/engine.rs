@@ -24,7 +24,7 @@ use futures::future::try_join_all;
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
-use super::heavy::{Extent, Heavy, Tenant};
+use super::heavy::{Large, Tenant};
 
 /// What one process is to do.
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,12 +41,8 @@ pub(crate) struct Order {
     pub(crate) rest: Duration,
     /// Whether the forging cluster is read as fast as it answers.
     pub(crate) is_unlimited: bool,
-    /// How long the tenant's cloud may take to come to rest before anything is measured.
-    pub(crate) settles: Duration,
     /// What another tenant has of large objects, which change meanwhile; none: nothing.
-    pub(crate) heavy: Option<(Heavy, Extent)>,
-    /// Whether the large objects are a logical cloud's; else no engine follows them.
-    pub(crate) is_followed: bool,
+    pub(crate) large: Option<Large>,
 }
 
 /// What was measured.
@@ -90,9 +86,7 @@ async fn measure(order: &Order) -> Result<Measured> {
         engine.contexts().apply(&context).await?;
         until_asked(&engine).await?;
     }
-    let tenant =
-        Tenant::new(&engine, &order.name, &order.kubeconfigs, order.heavy, order.is_followed).await?;
-    tokio::time::sleep(order.settles).await;
+    let tenant = Tenant::new(&engine, &order.name, &order.kubeconfigs, order.large).await?;
     let clouds = (0..order.clouds).map(|number| {
         let cloud = Cloud::new(&format!("{}-{number}", order.name))?;
         cloud.app_context(order.kubeconfigs.keys().cloned())

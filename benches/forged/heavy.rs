@@ -32,6 +32,17 @@ pub(crate) enum Heavy {
     Fields,
 }
 
+/// Large objects of a tenant.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(crate) struct Large {
+    pub(crate) heavy: Heavy,
+    pub(crate) extent: Extent,
+    /// Whether they are a logical cloud's; else no engine follows them.
+    pub(crate) is_followed: bool,
+    /// How long they may take to come to rest before anything is measured.
+    pub(crate) settles: Duration,
+}
+
 /// How much there is of it.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct Extent {
@@ -74,10 +85,9 @@ impl Heavy {
 /// A tenant with heavy objects on one cluster.
 pub(crate) struct Tenant {
     client: Client,
-    heavy: Option<Heavy>,
+    large: Option<Large>,
     name: String,
     owner: String,
-    is_followed: bool,
 }
 
 impl Tenant {
@@ -86,25 +96,26 @@ impl Tenant {
         engine: &Engine,
         owner: &str,
         clusters: &BTreeMap<ClusterId, String>,
-        heavy: Option<(Heavy, Extent)>,
-        is_followed: bool,
+        large: Option<Large>,
     ) -> Result<Self> {
         let (cluster, kubeconfig) = clusters.first_key_value().context("a cluster")?;
         let kubeconfig = Kubeconfig::from_yaml(kubeconfig)?;
         let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
         let (client, name) = (Client::try_from(config)?, format!("{owner}-tenant"));
-        let heavy_alone = heavy.map(|(heavy, _)| heavy);
-        let tenant = Self { client, heavy: heavy_alone, name, owner: owner.to_owned(), is_followed };
+        let tenant = Self { client, large, name, owner: owner.to_owned() };
         instantiate(engine, &Cloud::new(&tenant.name)?.app_context(clusters.keys().cloned())?).await?;
+        let Some(Large { heavy, extent, is_followed, settles }) = large else { return Ok(tenant) };
         match heavy {
-            None => {}
-            Some((Heavy::Roles, extent)) => tenant.make_roles(extent).await?,
-            Some((Heavy::Environment, extent)) => tenant.deploy(engine, cluster, extent).await?,
-            Some((Heavy::Fields, extent)) => {
+            Heavy::Roles => tenant.make_roles(extent, is_followed).await?,
+            Heavy::Environment | Heavy::Fields => {
+                let engine = is_followed.then_some(engine);
                 tenant.deploy(engine, cluster, extent).await?;
-                tenant.forge_fields(extent).await?;
             }
         }
+        if heavy == Heavy::Fields {
+            tenant.forge_fields(extent).await?;
+        }
+        tokio::time::sleep(settles).await;
         Ok(tenant)
     }
 
@@ -112,7 +123,7 @@ impl Tenant {
     pub(crate) async fn touch(&self, count: u64) -> Result<()> {
         let patch = Patch::Merge(json!({"metadata": {"annotations": {"touched": count.to_string()}}}));
         let parameters = PatchParams { field_manager: Some("tenant".into()), ..PatchParams::default() };
-        match self.heavy {
+        match self.large.map(|large| large.heavy) {
             None => {}
             Some(Heavy::Roles) => {
                 self.roles().patch("heavy-0", &parameters, &patch).await?;
@@ -132,10 +143,10 @@ impl Tenant {
         Api::namespaced(self.client.clone(), &self.name)
     }
 
-    async fn make_roles(&self, extent: Extent) -> Result<()> {
+    async fn make_roles(&self, extent: Extent, is_followed: bool) -> Result<()> {
         let width = extent.role_bytes / NAMES_OF_RULE;
         let names: Vec<String> = (0..NAMES_OF_RULE).map(|number| format!("{number:0>width$}")).collect();
-        let labels = if self.is_followed {
+        let labels = if is_followed {
             json!({LABEL_OWNER: self.owner, LABEL_CONTEXT: "lc-tenant"})
         } else {
             json!({})
@@ -150,8 +161,8 @@ impl Tenant {
         Ok(())
     }
 
-    /// Makes a Deployment, or has the engine make it. It is never ready: no controller looks at it.
-    async fn deploy(&self, engine: &Engine, cluster: &ClusterId, extent: Extent) -> Result<()> {
+    /// Has the engine make a Deployment, or makes it where there is none. It is never ready: no controller looks at it.
+    async fn deploy(&self, engine: Option<&Engine>, cluster: &ClusterId, extent: Extent) -> Result<()> {
         let variables = (0..extent.variables)
             .map(|number| json!({"name": format!("VARIABLE_{number}"), "value": "value"}));
         let labels = json!({"app": "heavy"});
@@ -164,10 +175,10 @@ impl Tenant {
                 "spec": {"containers": [{"name": "c", "image": "none", "env": variables.collect::<Vec<_>>()}]},
             }},
         });
-        if !self.is_followed {
+        let Some(engine) = engine else {
             self.deployments().create(&PostParams::default(), &serde_json::from_value(deployment)?).await?;
             return Ok(());
-        }
+        };
         let manifest = Manifest::new(deployment)?;
         let action = Action::Apply { manifest, existing: Existing::Refuse, drift: Drift::default() };
         let step = Step { app: AppName::new("heavy")?, stage: Stage(0), action };

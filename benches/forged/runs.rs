@@ -12,7 +12,7 @@ use dcm_testenv::{Environment, Route};
 use super::BENCH;
 use super::engine::{Measured, Order};
 use super::forger::{Forger, Form};
-use super::heavy::{self, Extent, Heavy};
+use super::heavy::{self, Heavy, Large};
 
 /// Real API servers.
 const CLUSTERS: usize = 2;
@@ -81,8 +81,7 @@ struct Run<'a> {
     clouds: usize,
     rest: Duration,
     is_unlimited: bool,
-    heavy: Option<(Heavy, Extent)>,
-    is_followed: bool,
+    large: Option<Large>,
 }
 
 impl Runs {
@@ -128,15 +127,19 @@ impl Runs {
             // The stores of those that are there have no room for more.
             self.environment = api_servers(self.size).await?;
         }
-        let large = Some((heavy, self.size.of(heavy::WHOLE, heavy::SMALLEST)));
+        let large = |is_followed| {
+            let extent = self.size.of(heavy::WHOLE, heavy::SMALLEST);
+            let settles = self.size.of(SETTLING_TIME, Duration::ZERO);
+            Some(Large { heavy, extent, is_followed, settles })
+        };
         let (rounds, clouds) = (self.size.of(ROUNDS, 1), self.size.of(CLOUDS_BESIDE, 1));
         let rest = self.size.of(ALONE_TIME, ALONE_TIME_SMALLEST);
         let runs = [
             Run { clouds, ..Run::default() },
-            Run { clouds, heavy: large, ..Run::default() },
-            Run { clouds, heavy: large, is_followed: true, ..Run::default() },
+            Run { clouds, large: large(false), ..Run::default() },
+            Run { clouds, large: large(true), ..Run::default() },
         ];
-        let alone = Run { rest, heavy: large, is_followed: true, ..Run::default() };
+        let alone = Run { rest, large: large(true), ..Run::default() };
         let (mut sums, mut longest_step) = ([0.0; 3], f64::INFINITY);
         for round in 0..rounds {
             eprintln!("{}: round {} of {rounds}", heavy.what(), round + 1);
@@ -153,7 +156,7 @@ impl Runs {
     }
 
     async fn run(&mut self, run: Run<'_>) -> Result<Measured> {
-        let Run { forger, clouds, rest, is_unlimited, heavy, is_followed } = run;
+        let Run { forger, clouds, rest, is_unlimited, large } = run;
         self.count += 1;
         let id = |name: &str| ClusterId::new("bench", name);
         let kubeconfigs: BTreeMap<_, _> = self
@@ -170,9 +173,7 @@ impl Runs {
             )
         });
         let name = format!("forged-{}", self.count);
-        let settles = heavy.map_or(Duration::ZERO, |_| self.size.of(SETTLING_TIME, Duration::ZERO));
-        let order =
-            Order { name, kubeconfigs, forger, clouds, rest, is_unlimited, settles, heavy, is_followed };
+        let order = Order { name, kubeconfigs, forger, clouds, rest, is_unlimited, large };
         child::run(BENCH, &order).await
     }
 }
