@@ -150,6 +150,11 @@ pub struct Cause {
 }
 
 impl Cause {
+    /// A cause of which the message is all that is known, about no object and without a next try.
+    pub fn new(reason: Reason, message: impl Into<Arc<str>>) -> Self {
+        Self { reason, message: message.into(), detail: None, object: None, next_try: None }
+    }
+
     /// A cause with all that is known of it.
     #[must_use]
     pub fn detailed(self, detail: impl Into<Arc<str>>) -> Self {

@@ -218,13 +218,7 @@ mod tests {
 
     #[test]
     fn a_cause_stands_once_and_at_its_object() {
-        let cause = Cause {
-            reason: Reason::Denied,
-            message: "roles may not be made".into(),
-            detail: None,
-            object: None,
-            next_try: Some(at(1050)),
-        };
+        let cause = Cause { next_try: Some(at(1050)), ..Cause::new(Reason::Denied, "roles may not be made") };
         let status = status(vec![object("Role", "look", Some(cause.clone()))], Some(cause));
         let drawn = lane("edge-1", &status, Detail::Grouped, at(1042)).draw();
         let expected =
@@ -244,16 +238,7 @@ mod tests {
     #[test]
     fn a_cause_says_when_nothing_happens_by_itself_also_where_it_is_looked_at_again() {
         let text = |reason, next_try: Option<i64>| {
-            cause_text(
-                &Cause {
-                    reason,
-                    message: "m".into(),
-                    detail: None,
-                    object: None,
-                    next_try: next_try.map(at),
-                },
-                at(1),
-            )
+            cause_text(&Cause { next_try: next_try.map(at), ..Cause::new(reason, "m") }, at(1))
         };
         let foreign = "foreign: m; somebody has to change something";
         assert_eq!(text(Reason::Foreign, None), foreign);

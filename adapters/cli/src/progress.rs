@@ -181,11 +181,8 @@ mod tests {
     #[test]
     fn a_line_says_what_changed_and_no_times() {
         let cause = |second| Cause {
-            reason: Reason::Unreachable,
-            message: "connection refused".into(),
-            detail: None,
-            object: None,
             next_try: Timestamp::from_second(second).ok(),
+            ..Cause::new(Reason::Unreachable, "connection refused")
         };
         let one = line_of(&lane(LaneState::Working, Some(cause(5))));
         assert_eq!(one, "working, unreachable: connection refused");

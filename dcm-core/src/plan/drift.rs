@@ -91,14 +91,14 @@ fn reported(key: &ObjectKey, left: &[&HeldField], is_given_up: bool) -> Cause {
 #[must_use]
 pub fn of_marks(key: &ObjectKey, given_up: Option<Timestamp>) -> Cause {
     let message = match given_up {
-        Some(_) => format!("{TAMPERED}; {GIVEN_UP}").into(),
-        None => TAMPERED.into(),
+        Some(_) => format!("{TAMPERED}; {GIVEN_UP}"),
+        None => TAMPERED.to_owned(),
     };
-    Cause { reason: Reason::Tampered, message, detail: None, object: Some(key.clone()), next_try: given_up }
+    Cause { object: Some(key.clone()), next_try: given_up, ..Cause::new(Reason::Tampered, message) }
 }
 
 fn drifted(key: &ObjectKey, message: Arc<str>) -> Cause {
-    Cause { reason: Reason::Drifted, message, detail: None, object: Some(key.clone()), next_try: None }
+    Cause { object: Some(key.clone()), ..Cause::new(Reason::Drifted, message) }
 }
 
 /// What somebody else did to an object: took these fields, or deleted it when there are none.

@@ -303,5 +303,5 @@ fn going(key: &ObjectKey, sighting: &Sighting) -> Cause {
 }
 
 pub(super) fn cause(reason: Reason, message: &str, key: &ObjectKey) -> Cause {
-    Cause { reason, message: message.into(), detail: None, object: Some(key.clone()), next_try: None }
+    Cause { object: Some(key.clone()), ..Cause::new(reason, message) }
 }

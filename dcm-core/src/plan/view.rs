@@ -379,12 +379,12 @@ const HOLDING_CONDITIONS: [&str; 5] = [
 /// resources and finalizers, and each other.
 fn remains(body: &Value) -> Option<Unready> {
     let conditions = body["status"]["conditions"].as_array()?;
-    let told = HOLDING_CONDITIONS.iter().filter_map(|kind| {
+    let held = HOLDING_CONDITIONS.iter().filter_map(|kind| {
         let condition = conditions.iter().find(|condition| condition["type"] == *kind)?;
         let message = condition["message"].as_str().unwrap_or_default();
         (condition["status"] == "True").then(|| (*kind, format!("{kind}: {message}")))
     });
-    let (kinds, told): (Vec<&str>, Vec<String>) = told.unzip();
-    let unready = || Unready { message: kinds.join(", ").into(), detail: Some(told.join("; ").into()) };
-    (!told.is_empty()).then(unready)
+    let (kinds, messages): (Vec<&str>, Vec<String>) = held.unzip();
+    let unready = || Unready { message: kinds.join(", ").into(), detail: Some(messages.join("; ").into()) };
+    (!kinds.is_empty()).then(unready)
 }

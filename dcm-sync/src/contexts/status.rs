@@ -86,13 +86,7 @@ pub(super) fn of_lane(root: &Root, cluster: &ClusterId, lane: Option<&Lane>) -> 
 }
 
 fn paused() -> Cause {
-    Cause {
-        reason: Reason::Paused,
-        message: "work is paused".into(),
-        detail: None,
-        object: None,
-        next_try: None,
-    }
+    Cause::new(Reason::Paused, "work is paused")
 }
 
 fn state(root: &Root, lane: &Lane, wanted: bool, finished: bool) -> LaneState {
@@ -172,13 +166,7 @@ fn kept(name: &Arc<str>, Kept { objects, bindings }: &Kept) -> ObjectStatus {
     if bindings.len() == CONTENTS_SAMPLE_MAX {
         message.push_str(", and maybe more");
     }
-    let cause = Cause {
-        reason: Reason::HasContents,
-        message: message.into(),
-        detail: None,
-        object: None,
-        next_try: None,
-    };
+    let cause = Cause::new(Reason::HasContents, message);
     ObjectStatus { key, state: ObjectState::Kept, cause: Some(cause), bindings: bindings.clone() }
 }
 
@@ -223,7 +211,7 @@ fn requests(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<RequestStatus>
 fn lapsed() -> Cause {
     let message = "the cluster no longer accepts the credential that it issued: the service account, or what signs credentials, \
                    was replaced; a new one is requested";
-    Cause { reason: Reason::Lapsed, message: message.into(), detail: None, object: None, next_try: None }
+    Cause::new(Reason::Lapsed, message)
 }
 
 fn steps<'a>(root: &'a Root, cluster: &ClusterId) -> impl Iterator<Item = &'a StepRecord> {

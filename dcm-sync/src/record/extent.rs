@@ -22,8 +22,8 @@ use super::{ActionRecord, Answer, Kept, Lane, StepRecord};
 /// Longest UID of an object that is counted with, in bytes: Kubernetes gives UUIDs.
 const UID_BYTES_MAX: usize = 36;
 
-/// Most bytes of a lane's record that its causes take: some hundred of them. What is in the way of more objects is told
-/// when it is out of the way of these.
+/// Most bytes of a lane's record that its causes take: some hundred of them. Causes of further objects are stored when some of
+/// these are gone.
 const CAUSES_BYTES_MAX: usize = 64 * 1024;
 
 /// Longest message of a stored cause, and longest detail, in characters: a cluster may answer with anything.
@@ -207,8 +207,7 @@ static BARE_BYTES_MAX: LazyLock<usize> = LazyLock::new(|| {
         stage,
         stored: None,
     };
-    let cause =
-        Cause { reason: Reason::Invalid, message: "".into(), detail: None, object: None, next_try: None };
+    let cause = Cause::new(Reason::Invalid, "");
     let (number, moment) = (u64::MAX, Timestamp::MAX);
     json_bytes(&Lane {
         state: LaneState::Abandoned,
@@ -319,7 +318,7 @@ mod tests {
     }
 
     fn cause(reason: Reason, message: &str) -> Cause {
-        Cause { reason, message: message.into(), detail: None, object: None, next_try: Some(Timestamp::MAX) }
+        Cause { next_try: Some(Timestamp::MAX), ..Cause::new(reason, message) }
     }
 
     /// A lane that has done all that a bundle wants, with the longest of everything.

@@ -243,7 +243,7 @@ impl From<Error> for Problem {
         }
         let kind = error.class().into();
         if error.hides_its_source() {
-            // What is below is for whoever runs the server.
+            // The causes of the error are for operators.
             tracing::error!(error = causes::told(&error), "a request failed");
             return Self::new(kind, error.to_string());
         }

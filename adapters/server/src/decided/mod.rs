@@ -198,14 +198,8 @@ mod tests {
     fn a_halt_after_events_that_were_missed_is_kept_as_it_may_be_another_one() {
         let (mut reader, mut waiting) = reader(4);
         let stale = || {
-            let message = "it is not as it was".into();
-            What::Hindered(Cause {
-                reason: Reason::PlanStale,
-                message,
-                detail: None,
-                object: None,
-                next_try: None,
-            })
+            let message = "it is not as it was";
+            What::Hindered(Cause::new(Reason::PlanStale, message))
         };
         for heard in [heard(1, stale()), heard(2, stale()), Heard::Missed(7), heard(10, stale())] {
             reader.hear(heard);

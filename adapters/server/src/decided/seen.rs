@@ -99,7 +99,7 @@ mod tests {
     }
 
     fn halt(reason: Reason, message: &str) -> What {
-        What::Hindered(Cause { reason, message: message.into(), detail: None, object: None, next_try: None })
+        What::Hindered(Cause::new(reason, message))
     }
 
     fn stale() -> What {

@@ -80,8 +80,7 @@ fn codes_told() -> BTreeSet<Code> {
 /// One event of each kind: with one that is missing here the match does not compile.
 fn events() -> Vec<What> {
     let key = || ObjectKey::of_kind(&GroupVersionKind::new("", "v1", "ConfigMap"), Some("n"), "c");
-    let cause =
-        || Cause { reason: Reason::Retrying, message: "".into(), detail: None, object: None, next_try: None };
+    let cause = || Cause::new(Reason::Retrying, "");
     let all = vec![
         What::Lane(LaneState::Done),
         What::Created(key()),

@@ -236,11 +236,8 @@ async fn what_is_not_issued_yet_is_not_explained_by_an_object_of_somebody_else()
     world.apply("shop").await.unwrap();
     let kind = GroupVersionKind::new("certificates.k8s.io", "v1", "CertificateSigningRequest");
     let cause = Cause {
-        reason: Reason::Foreign,
-        message: "not ours".into(),
-        detail: None,
         object: Some(ObjectKey::of_kind(&kind, None, "that-of-ann")),
-        next_try: None,
+        ..Cause::new(Reason::Foreign, "not ours")
     };
     world.engine.blame(&cluster("one"), &cause);
     let error = access(&world, Some("bot"), Some("r1")).await.unwrap_err();

@@ -347,14 +347,8 @@ fn request_name(world: &World, step: &str) -> ObjectKey {
 
 /// A cluster has an object of another client in the place of a request.
 fn take_name(world: &World, object: &ObjectKey) {
-    let message = "it asks for something else".into();
-    let cause = Cause {
-        reason: Reason::Foreign,
-        message,
-        detail: None,
-        object: Some(object.clone()),
-        next_try: None,
-    };
+    let message = "it asks for something else";
+    let cause = Cause { object: Some(object.clone()), ..Cause::new(Reason::Foreign, message) };
     world.engine.blame(&cluster("one"), &cause);
 }
 

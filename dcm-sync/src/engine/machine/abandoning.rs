@@ -163,13 +163,7 @@ fn search_wait(clusters: usize) -> Duration {
 }
 
 fn unanswered() -> Cause {
-    Cause {
-        reason: Reason::Waiting,
-        message: "the cluster was not done by the deadline".into(),
-        detail: None,
-        object: None,
-        next_try: None,
-    }
+    Cause::new(Reason::Waiting, "the cluster was not done by the deadline")
 }
 
 #[cfg(test)]

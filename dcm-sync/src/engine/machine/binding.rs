@@ -282,10 +282,7 @@ impl Machine {
         check.agrees = false;
         let before = check.number.saturating_sub(1);
         lane.record.checked = lane.record.checked.min(before);
-        self.hinder(
-            id,
-            Cause { reason: Reason::PlanStale, message: STALE.into(), detail: None, object, next_try: None },
-        );
+        self.hinder(id, Cause { object, ..Cause::new(Reason::PlanStale, STALE) });
         true
     }
 }

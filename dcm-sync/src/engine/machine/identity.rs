@@ -65,13 +65,7 @@ impl Machine {
         let message = "the cluster is another one than before";
         let detail = format!("{message}: it was {} and is {}", known.0, uid.0);
         let next_try = self.now + CHANGED_CLUSTER_WAIT;
-        let cause = Cause {
-            reason: Reason::ClusterChanged,
-            message: message.into(),
-            detail: None,
-            object: None,
-            next_try: Some(next_try),
-        };
+        let cause = Cause { next_try: Some(next_try), ..Cause::new(Reason::ClusterChanged, message) };
         self.break_until(cluster, cause.detailed(detail), next_try);
     }
 
@@ -80,8 +74,7 @@ impl Machine {
     fn same_cluster(&mut self, cluster: &ClusterId, first: &ClusterId) {
         let message = format!("it is the cluster that is registered as {first}: unregister one of the two");
         let next_try = self.now + CHANGED_CLUSTER_WAIT;
-        let (reason, object) = (Reason::SameCluster, None);
-        let cause = Cause { reason, message: message.into(), detail: None, object, next_try: Some(next_try) };
+        let cause = Cause { next_try: Some(next_try), ..Cause::new(Reason::SameCluster, message) };
         self.break_until(cluster, cause, next_try);
     }
 
@@ -89,9 +82,8 @@ impl Machine {
     fn unclaimed(&mut self, cluster: &ClusterId, error: &store::Error) {
         tracing::warn!(%cluster, error = error as &dyn std::error::Error, "can't claim a cluster's identity");
         let next_try = self.next_connect(cluster);
-        let message = "the store can't be asked whether it is registered under another name".into();
-        let (reason, object) = (Reason::Retrying, None);
-        let cause = Cause { reason, message, detail: None, object, next_try: Some(next_try) };
+        let message = "the store can't be asked whether it is registered under another name";
+        let cause = Cause { next_try: Some(next_try), ..Cause::new(Reason::Retrying, message) };
         self.break_until(cluster, cause, next_try);
     }
 

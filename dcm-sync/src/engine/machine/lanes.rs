@@ -205,11 +205,11 @@ impl Machine {
         let until = until.min(latest);
         lane.record.uncertain_until = Some(until);
         let cause = Cause {
-            reason: Reason::Waiting,
-            message: "a request without an answer may still take effect; looking once more".into(),
-            detail: None,
-            object: None,
             next_try: Some(until),
+            ..Cause::new(
+                Reason::Waiting,
+                "a request without an answer may still take effect; looking once more",
+            )
         };
         self.timers.set(until, Alarm::Lane(id.clone()));
         self.begin_work(id, None);

@@ -90,5 +90,5 @@ impl Shard {
 /// What a lane waits for whose cluster is paused.
 pub(super) fn stopped_cluster() -> Cause {
     let message = "the work on this cluster is paused, until somebody resumes it";
-    Cause { reason: Reason::Paused, message: message.into(), detail: None, object: None, next_try: None }
+    Cause::new(Reason::Paused, message)
 }

@@ -91,8 +91,8 @@ impl Machine {
             Reply::Untried { pem } => self.certificate_issued(id, step, pem, false),
             Reply::Unread(error) => {
                 let message = "the private key of the certificate can't be read";
-                let told = format!("{message}: {}", causes::told(&error));
-                self.hinder_step(id, step, cause(Reason::Retrying, message, step).detailed(told), 1);
+                let detail = format!("{message}: {}", causes::told(&error));
+                self.hinder_step(id, step, cause(Reason::Retrying, message, step).detailed(detail), 1);
             }
         }
     }

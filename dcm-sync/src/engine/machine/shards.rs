@@ -341,13 +341,7 @@ impl Machine {
     /// A cluster failed as a whole: all its lanes wait, and one connection is tried again after a while.
     pub(super) fn break_link(&mut self, cluster: &ClusterId, error: &cluster::Error) {
         let next_try = self.next_connect(cluster);
-        let cause = Cause {
-            reason: reason_of(error),
-            message: error.sentence().into(),
-            detail: None,
-            object: None,
-            next_try: Some(next_try),
-        };
+        let cause = Cause { next_try: Some(next_try), ..Cause::new(reason_of(error), error.sentence()) };
         self.break_until(cluster, cause.detailed(causes::told(error)), next_try);
     }
 

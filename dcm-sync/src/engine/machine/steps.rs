@@ -376,7 +376,7 @@ fn drift(step: &Step) -> Option<Cause> {
 }
 
 pub(super) fn cause(reason: Reason, message: &str, step: &Step) -> Cause {
-    Cause { reason, message: message.into(), detail: None, object: Some(step.key.clone()), next_try: None }
+    Cause { object: Some(step.key.clone()), ..Cause::new(reason, message) }
 }
 
 /// The reason that an error is.

@@ -243,13 +243,7 @@ impl Machine {
             lane.record.shorten();
         }
         let message = "what is known of it can't be stored";
-        let cause = Cause {
-            reason: Reason::Invalid,
-            message: message.into(),
-            detail: None,
-            object: None,
-            next_try: None,
-        };
+        let cause = Cause::new(Reason::Invalid, message);
         self.set_causes(id, vec![cause.detailed(format!("{message}: {error}"))]);
         self.lane_mut(id).into_iter().for_each(|lane| lane.refused = true);
         self.save(id);

@@ -130,11 +130,8 @@ impl Machine {
                     format!("watching {kind}: {words}")
                 };
                 let cause = Cause {
-                    reason: error.map_or(Reason::Retrying, reason_of),
-                    message: words(Reader::Member).into(),
-                    detail: None,
-                    object: None,
                     next_try: Some(next_try),
+                    ..Cause::new(error.map_or(Reason::Retrying, reason_of), words(Reader::Member))
                 };
                 let cause = Box::new(cause.detailed(words(Reader::PlatformAdmin)));
                 // A request for a certificate is answered by the cluster: who may not follow it waits for ever.

@@ -65,11 +65,11 @@ impl<'a> Scene<'a> {
         kubectl(self.cluster, &[&read[..], &self.place()].concat())
     }
 
-    /// Writes the Deployment as the attacker made it.
-    fn write(&self, change: impl Fn(&mut Value)) {
+    /// Writes the Deployment as the attacker made it, and returns what the API server made of that.
+    fn write(&self, change: impl Fn(&mut Value)) -> String {
         let mut live = self.attacker.read(&[&self.place()[..], &["--show-managed-fields"]].concat());
         change(&mut live);
-        self.attacker.kubectl(&["replace", "-f", "-"], &live).done();
+        self.attacker.kubectl(&["replace", "-f", "-", "-o", "json", "--show-managed-fields"], &live).done()
     }
 
     /// The cloud of another tenant is made, changed and removed.
@@ -102,13 +102,14 @@ async fn environment() -> Environment {
 async fn attack_8_a_deployment_of_3000_variables_is_brought_back_and_holds_up_nobody() {
     let environment = environment().await;
     let scene = Scene::new(&environment, "attack-8-variables").await;
-    scene.write(|live| {
+    let written = scene.write(|live| {
         set_image(live);
         let containers = &mut live["spec"]["template"]["spec"]["containers"];
         for variable in containers[0]["env"].as_array_mut().unwrap() {
             variable["value"] = "theirs".into();
         }
     });
+    assert_eq!(written.matches("\"value\": \"theirs\"").count(), VARIABLES);
     scene.others_go_on();
     scene.comes_to_rest().await;
 }
@@ -117,7 +118,7 @@ async fn attack_8_a_deployment_of_3000_variables_is_brought_back_and_holds_up_no
 async fn attack_8_managed_fields_of_1_mb_hide_no_change_and_hold_up_nobody() {
     let environment = environment().await;
     let scene = Scene::new(&environment, "attack-8-fields").await;
-    scene.write(|live| {
+    let written = scene.write(|live| {
         set_image(live);
         let field = |number| {
             let key = json!({"name": format!("FORGED_{number}")});
@@ -132,6 +133,7 @@ async fn attack_8_managed_fields_of_1_mb_hide_no_change_and_hold_up_nobody() {
         });
         live["metadata"]["managedFields"].as_array_mut().unwrap().push(entry);
     });
+    assert_eq!(written.matches("FORGED_").count(), FORGED, "the API server keeps them");
     scene.others_go_on();
     scene.comes_to_rest().await;
 }

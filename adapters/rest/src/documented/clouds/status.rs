@@ -16,7 +16,7 @@ use crate::documented::route::Shared;
 pub(in crate::documented) fn describe(it: Operation) -> Operation {
     it.says(
         "Read how far a logical cloud is",
-        "Cloud, clusters, objects, and the cause where one is not as it is to be. The `detail` of a cause is for platform admins.",
+        "Cloud, clusters, objects, and the cause where one is not as desired. The `detail` of a cause is for platform admins.",
     )
     .answers(StatusCode::OK, Answer::json::<CloudStatus>("The status."))
 }

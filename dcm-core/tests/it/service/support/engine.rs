@@ -215,7 +215,7 @@ impl Engine {
     /// A cluster can't go on.
     pub(crate) fn hinder(&self, cluster: &ClusterId, reason: Reason, message: &str) {
         let next_try = (!reason.needs_somebody()).then(now);
-        self.blame(cluster, &Cause { reason, message: message.into(), detail: None, object: None, next_try });
+        self.blame(cluster, &Cause { next_try, ..Cause::new(reason, message) });
     }
 
     /// A cluster can't go on, for a cause that may be about one object.

@@ -167,7 +167,7 @@ fn banner() -> String {
     format!("https://{address}")
 }
 
-/// A port that nobody listens at.
+/// A port without a listener.
 fn closed() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     format!("https://{}", listener.local_addr().unwrap())
@@ -260,7 +260,7 @@ async fn of_an_answer_of_kubernetes_a_member_of_a_project_reads_the_kind_alone()
     scene.server.stop();
 }
 
-/// A webhook for the ConfigMaps of one namespace, which nobody answers.
+/// A webhook for the ConfigMaps of one namespace. It has no server.
 fn webhook(cluster: &Cluster, namespace: &str) {
     make(
         cluster,

@@ -1,8 +1,8 @@
 //! One task for each cloud that is followed, for all who follow it.
 //!
-//! It puts the status together and writes what changes of it; those who follow only pass on what it has told last. So what a change costs does not
-//! depend on how many follow, and who is slow has the newest and misses what was between. What is told depends on the cloud and on the reader: members of the
-//! project have one task, and platform admins another, which has the details of causes. Who may see it at all is decided before.
+//! It puts the status together and writes what changes of it; those who follow only pass on its last event. So the cost of a change does not
+//! depend on how many follow, and a slow follower gets the newest event and misses those between. The events depend on the cloud and on the reader: members
+//! of the project have one task, and platform admins another, which has the details of causes. Who may follow at all is decided before.
 //!
 //! Who begins to follow is told what is so *then*: they have the task look again, as what changes with the time is else told with the next change only.
 //! All who begin within one pause have one look.
