@@ -10,6 +10,7 @@ use super::foreign::Foreign;
 use super::{CLUSTERS, status};
 use crate::access::callers::{Guarded, Headers};
 use crate::attacks::environment;
+use crate::common::fed;
 use crate::common::installation::{kubectl, make, until};
 use crate::common::server::{Listener, Server};
 
@@ -296,6 +297,20 @@ fn cause_of(lane: &Value, kind: &str) -> Value {
     objects.filter(is_it).map(|object| object["cause"].clone()).next().unwrap_or_default()
 }
 
+fn claim() -> Value {
+    json!({"kind": "PersistentVolumeClaim", "spec": {
+        "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}})
+}
+
+/// Whether the API server refuses a claim for the quota of a namespace.
+fn is_quota_in_force(cluster: &Cluster, namespace: &str) -> bool {
+    let mut claim = claim();
+    claim["apiVersion"] = "v1".into();
+    claim["metadata"] = json!({"name": "tried", "namespace": namespace});
+    let tried = fed(cluster.kubectl().args(["create", "--dry-run=server", "-f", "-"]), &claim.to_string());
+    tried.err.contains("exceeded quota: ")
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tenant_reads_which_rule_its_own_manifest_breaks() {
     let scene = Scene::new();
@@ -322,13 +337,7 @@ async fn a_tenant_reads_which_rule_its_own_manifest_breaks() {
             "violates PodSecurity \"baseline:latest\": privileged",
             json!({"kind": "Pod", "spec": {"containers": [privileged]}}),
         ),
-        (
-            "quota",
-            "denied",
-            "exceeded quota: ",
-            json!({"kind": "PersistentVolumeClaim", "spec": {
-            "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}),
-        ),
+        ("quota", "denied", "exceeded quota: ", claim()),
     ];
     for (index, (name, reason, rule, manifest)) in cases.iter().enumerate() {
         let name = format!("causes-{name}");
@@ -336,7 +345,13 @@ async fn a_tenant_reads_which_rule_its_own_manifest_breaks() {
         if index == 0 {
             scene.register("real", &cluster.admin_kubeconfig(Route::Direct));
         }
-        scene.apply_on("real", &name, &with_manifest(&name, manifest));
+        let spec = with_manifest(&name, manifest);
+        let mut without = spec.clone();
+        without["manifests"] = json!([]);
+        scene.apply_on("real", &name, &without);
+        // An API server admits objects until it has heard of a new quota.
+        until("a quota in force", async || is_quota_in_force(cluster, &name).then_some(())).await;
+        scene.apply_on("real", &name, &spec);
         let kind = manifest["kind"].as_str().unwrap();
         let message = |lane: &Value| cause_of(lane, kind)["message"].as_str().unwrap_or_default().to_owned();
         let lane = scene.lane_on("real", "viewer", &name, |lane| message(lane).contains(rule)).await;
