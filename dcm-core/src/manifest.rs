@@ -194,13 +194,60 @@ const SERVER_METADATA: [(&str, &str); 7] = [
     ("generateName", "metadata.generateName"),
 ];
 
+/// True for what says nothing: `null`, `""`, `0`, `false`, and lists and objects of these.
+pub(crate) fn holds_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Bool(true) => false,
+        Value::Number(number) => number.as_f64() == Some(0.0),
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.iter().all(holds_nothing),
+        Value::Object(members) => members.values().all(holds_nothing),
+    }
+}
+
+/// Leaves out what only the API server writes where it holds nothing.
+fn leave_out_empty(body: &mut Value) {
+    let Some(members) = body.as_object_mut() else { return };
+    if members.get("status").is_some_and(holds_nothing) {
+        members.remove("status");
+    }
+    if let Some(metadata) = members.get_mut("metadata").and_then(Value::as_object_mut) {
+        for (member, _) in SERVER_METADATA {
+            if metadata.get(member).is_some_and(holds_nothing) {
+                metadata.remove(member);
+            }
+        }
+    }
+    members.values_mut().for_each(leave_out_null_times);
+}
+
+/// Leaves out `creationTimestamp: null` in the `metadata` of templates.
+fn leave_out_null_times(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(leave_out_null_times),
+        Value::Object(members) => {
+            if let Some(metadata) = members.get_mut("metadata").and_then(Value::as_object_mut)
+                && metadata.get("creationTimestamp").is_some_and(Value::is_null)
+            {
+                metadata.remove("creationTimestamp");
+            }
+            members.values_mut().for_each(leave_out_null_times);
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
 impl Manifest {
-    /// Takes a JSON object as desired state.
+    /// Takes a JSON object as desired state. What only the API server writes (`status`, `metadata.uid` and the like) is left out where it
+    /// holds nothing, as `kubectl create --dry-run=client` and generators write it: `null`, `""`, `0`, `false`, and lists and objects
+    /// of these. So is `creationTimestamp: null` in the `metadata` of a template.
     ///
     /// # Errors
     /// [`InvalidManifest`] when `apiVersion`, `kind` or `metadata.name` is missing, empty or unprintable, when it holds what only
-    /// the API server writes (`status`, `metadata.uid` and the like), or when it is over [`MANIFEST_BYTES_MAX`].
-    pub fn new(body: Value) -> Result<Self, InvalidManifest> {
+    /// the API server writes, or when it is over [`MANIFEST_BYTES_MAX`].
+    pub fn new(mut body: Value) -> Result<Self, InvalidManifest> {
+        leave_out_empty(&mut body);
         let kind = kind_of(&body)?;
         let name = text(&body["metadata"], "name")
             .ok_or(InvalidManifest { path: "metadata.name", rule: "must be a text and not empty" })?;
@@ -214,11 +261,11 @@ impl Manifest {
                 return Err(InvalidManifest { path, rule: "must have no control characters" });
             }
         }
-        if !body["status"].is_null() {
+        if body.get("status").is_some() {
             return Err(InvalidManifest { path: "status", rule: "is written by the cluster, not desired" });
         }
         for (member, path) in SERVER_METADATA {
-            if !body["metadata"][member].is_null() {
+            if body["metadata"].get(member).is_some() {
                 return Err(InvalidManifest { path, rule: "is written by the API server, not desired" });
             }
         }
@@ -331,6 +378,51 @@ mod tests {
         assert_eq!(with("/metadata", json!({})).unwrap_err().path, "metadata.name");
         assert_eq!(with("/kind", json!("")).unwrap_err().path, "kind");
         assert_eq!(with("/apiVersion", json!("a/b/c")).unwrap_err().path, "apiVersion");
+    }
+
+    #[test]
+    fn what_only_the_server_writes_is_left_out_where_it_holds_nothing() {
+        let written = json!({
+            "apiVersion": "apps/v1", "kind": "Deployment",
+            "metadata": {"name": "web"},
+            "spec": {"strategy": {}, "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": []}}},
+        });
+        let with = |change: &dyn Fn(&mut Value)| {
+            let mut body = written.clone();
+            change(&mut body);
+            Manifest::new(body)
+        };
+        let changes: [(&str, &dyn Fn(&mut Value)); 8] = [
+            ("kubectl create deployment", &|body| {
+                body["metadata"]["creationTimestamp"] = Value::Null;
+                body["spec"]["template"]["metadata"]["creationTimestamp"] = Value::Null;
+                body["status"] = json!({});
+            }),
+            ("kubectl create service", &|body| body["status"] = json!({"loadBalancer": {}})),
+            ("controller-gen", &|body| {
+                body["status"] = json!({"acceptedNames": {"kind": "", "plural": ""}, "conditions": null, "storedVersions": []});
+            }),
+            ("kubectl create poddisruptionbudget", &|body| {
+                body["status"] = json!({"currentHealthy": 0, "desiredHealthy": 0, "disruptionsAllowed": 0});
+            }),
+            ("a null status", &|body| body["status"] = Value::Null),
+            ("an exporter", &|body| body["metadata"]["managedFields"] = json!([])),
+            ("another one", &|body| {
+                body["metadata"]["uid"] = "".into();
+                body["metadata"]["resourceVersion"] = "".into();
+                body["metadata"]["generation"] = 0.into();
+            }),
+            ("one with false", &|body| body["status"] = json!({"ready": false})),
+        ];
+        for (who, change) in changes {
+            assert_eq!(with(change).unwrap().hash(), ContentHash::of(&written), "{who}");
+        }
+        let held: [&dyn Fn(&mut Value); 3] = [
+            &|body| body["status"] = json!({"replicas": 1}),
+            &|body| body["metadata"]["generation"] = 3.into(),
+            &|body| body["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z".into(),
+        ];
+        assert!(held.iter().all(|change| with(*change).is_err()));
     }
 
     #[test]

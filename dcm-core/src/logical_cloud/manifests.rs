@@ -5,6 +5,8 @@
 //!   which knows them); lists; and Secrets, as a document holds secrets only in declared, encrypted fields;
 //! - in standard clouds also what gives rights or changes limits: everything of `rbac.authorization.k8s.io`,
 //!   ResourceQuota and LimitRange. Permissions and quotas say these things, where they are checked.
+//!
+//! A `status` is left out, with a warning if it holds something.
 
 use std::collections::BTreeSet;
 
@@ -77,6 +79,10 @@ fn one(mut body: Value, own: &Namespace, level: Level, at: &Path, checks: &mut C
             checks.refuse(&at.field("metadata").field("namespace"), other.as_str().unwrap_or(""), rule);
             return None;
         }
+    }
+    // The cluster writes it. What it holds is warned of.
+    if let Some(members) = body.as_object_mut() {
+        members.remove("status");
     }
     let manifest = match Manifest::new(body) {
         Ok(manifest) => manifest,

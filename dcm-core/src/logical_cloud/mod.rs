@@ -46,6 +46,7 @@ pub use metadata::{Metadata, Notes};
 pub use permission::{Holders, Permission, Scope};
 pub use policies::{ObjectPolicies, ObjectPolicy, PolicyTarget};
 pub use quota::Quota;
+pub(crate) use quota::implausible;
 pub use random_bits::{AccountSeed, InvalidBits, LogicalCloudUid, RequestNonce};
 pub use reference::{ClusterReference, LoadBalancer};
 pub use request_pem::{InvalidRequestPem, RequestPem};

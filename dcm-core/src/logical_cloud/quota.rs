@@ -1,5 +1,7 @@
 //! Quotas: what a logical cloud may use on each cluster.
 
+mod keys;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -25,33 +27,6 @@ pub struct Quota {
     /// ResourceQuota keys with their quantities, at least one.
     pub hard: BTreeMap<String, Quantity>,
 }
-
-/// Keys without a domain whose amounts have fractions.
-const AMOUNTS: [&str; 10] = [
-    "cpu",
-    "memory",
-    "ephemeral-storage",
-    "requests.cpu",
-    "requests.memory",
-    "requests.storage",
-    "requests.ephemeral-storage",
-    "limits.cpu",
-    "limits.memory",
-    "limits.ephemeral-storage",
-];
-
-/// Keys without a domain that count objects.
-const COUNTS: [&str; 9] = [
-    "pods",
-    "services",
-    "services.nodeports",
-    "services.loadbalancers",
-    "secrets",
-    "configmaps",
-    "persistentvolumeclaims",
-    "replicationcontrollers",
-    "resourcequotas",
-];
 
 impl Part for Quota {
     type Draft = QuotaDraft;
@@ -84,12 +59,8 @@ fn entry(key: &str, value: &Value, at: &Path, checks: &mut Checks) -> Option<Qua
         checks.refuse(at, key, QUALIFIED_NAME_RULE);
         return None;
     }
-    if !key.contains('/') && !is_known_without_domain(key) {
-        checks.refuse(
-            at,
-            key,
-            "is no ResourceQuota key: without a domain it must be one that Kubernetes knows",
-        );
+    if let Some(rule) = keys::uncounted(key) {
+        checks.refuse(at, key, rule);
         return None;
     }
     let text = match value {
@@ -105,22 +76,34 @@ fn entry(key: &str, value: &Value, at: &Path, checks: &mut Checks) -> Option<Qua
         checks.refuse(at, &text, "must not be negative");
         return None;
     }
-    if is_count(key) && !quantity.is_whole() {
-        checks.refuse(at, &text, "counts objects and must be a whole number");
+    if keys::is_whole(key) && !quantity.is_whole() {
+        checks.refuse(at, &text, "must be a whole number");
         return None;
     }
     Some(quantity)
 }
 
-fn is_known_without_domain(key: &str) -> bool {
-    let plain = key.strip_prefix("requests.").unwrap_or(key);
-    AMOUNTS.contains(&key) || COUNTS.contains(&key) || plain.starts_with("hugepages-")
-}
+/// Least amount of memory or storage that a quota is likely to mean, in bytes: less looks like a forgotten unit.
+const PLAUSIBLE_BYTES_MIN: &str = "1Mi";
 
-/// Objects and extended resources (devices) come in whole numbers. This is the API server's own rule for the latter.
-fn is_count(key: &str) -> bool {
-    let extended = key.contains('/') && !key.contains("kubernetes.io/") && !key.starts_with("requests.");
-    COUNTS.contains(&key) || extended
+/// Least amount of cpu that a container can be limited to.
+const PLAUSIBLE_CPU_MIN: &str = "1m";
+
+/// Why a quantity in a quota is probably not meant; none where it is plausible. 0 is: it keeps everything out.
+pub(crate) fn implausible(key: &str, quantity: &Quantity) -> Option<&'static str> {
+    let name = key.rsplit(['/', '.']).next().unwrap_or(key);
+    let (least, rule) = match name {
+        "memory" | "storage" | "ephemeral-storage" if !quantity.is_whole() => {
+            return Some("has a part of a byte: the unit is bytes, and m is a thousandth");
+        }
+        "memory" | "storage" | "ephemeral-storage" => {
+            (PLAUSIBLE_BYTES_MIN, "is less than 1 MiB: the unit is bytes, if none such as Mi or Gi is given")
+        }
+        "cpu" => (PLAUSIBLE_CPU_MIN, "is less than one thousandth of a core, which no container can have"),
+        _ => return None,
+    };
+    let least: Quantity = least.parse().expect("it is a quantity");
+    (!quantity.is_zero() && least.is_above(quantity)).then_some(rule)
 }
 
 impl TryFrom<QuotaDraft> for Quota {

@@ -160,6 +160,47 @@ fn extra_manifests_come_into_the_clouds_namespace() {
 }
 
 #[test]
+fn an_implausible_quantity_is_warned_of_and_one_of_nothing_is_not() {
+    for (key, amount, is_warned) in [
+        ("limits.memory", json!("512"), true),
+        ("requests.memory", json!(128), true),
+        ("memory", json!("100m"), true),
+        ("requests.storage", json!("10k"), true),
+        ("gold.storageclass.storage.k8s.io/requests.storage", json!("100"), true),
+        ("limits.ephemeral-storage", json!("1"), true),
+        ("limits.cpu", json!("500u"), true),
+        ("limits.memory", json!("1Mi"), false),
+        ("limits.memory", json!(0), false),
+        ("limits.cpu", json!("1m"), false),
+        ("pods", json!(1), false),
+        ("requests.nvidia.com/gpu", json!(1), false),
+    ] {
+        let quota = json!({"name": "q", "hard": {key: amount}});
+        let (_, warnings) = make(json!({"quotas": [quota]})).unwrap();
+        let found = warnings.iter().any(|warning| warning.path.starts_with("spec.quotas[0].hard"));
+        assert_eq!(found, is_warned, "{key}: {amount}: {warnings:?}");
+    }
+}
+
+#[test]
+fn a_status_in_a_manifest_is_left_out_and_warned_of_where_it_holds_something() {
+    let config = |status: Value| json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "status": status});
+    for (status, is_warned) in [
+        (json!({}), false),
+        (json!(null), false),
+        (json!({"conditions": []}), false),
+        (json!({"replicas": 2}), true),
+        (json!({"conditions": [{"type": "Ready"}]}), true),
+        (json!("Bound"), true),
+    ] {
+        let (cloud, warnings) = make(json!({"manifests": [config(status.clone())]})).unwrap();
+        assert!(cloud.manifests()[0].body().get("status").is_none(), "{status}");
+        let found = warnings.iter().any(|warning| warning.path == "spec.manifests[0].status");
+        assert_eq!(found, is_warned, "{status}");
+    }
+}
+
+#[test]
 fn extra_manifests_give_no_rights_and_break_out_of_nothing() {
     let of = |api: &str, kind: &str| json!({"apiVersion": api, "kind": kind, "metadata": {"name": "x"}});
     let rbac = "rbac.authorization.k8s.io/v1";

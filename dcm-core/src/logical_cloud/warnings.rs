@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
-use crate::manifest::kind_of;
+use crate::manifest::{holds_nothing, kind_of};
 use crate::refusal::{Path, Warning};
 
 use super::draft::{Draft, PermissionDraft, SelectorDraft, SpecDraft, UserDraft};
 use super::level::Level;
+use super::quota::implausible;
 
 /// Verbs that Kubernetes' own components look at.
 const KNOWN_VERBS: [&str; 16] = [
@@ -76,6 +77,20 @@ pub(super) fn of(draft: &Draft) -> Vec<Warning> {
         (Holders::of(spec, |_| true), Holders::of(spec, |permission| leaves(permission, own)));
     for (index, user) in spec.users.iter().enumerate() {
         of_user(user, &any, &outside, &at.field("users").item(index), &mut warnings);
+    }
+    for (index, quota) in spec.quotas.iter().enumerate() {
+        let at = at.field("quotas").item(index).field("hard");
+        for (key, value) in &quota.hard {
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let rule = text.parse().ok().and_then(|quantity| implausible(key, &quantity));
+            rule.into_iter().for_each(|rule| warn(&mut warnings, &at.key(key), rule));
+        }
+    }
+    for (index, manifest) in spec.manifests.iter().enumerate() {
+        if manifest.get("status").is_some_and(|status| !holds_nothing(status)) {
+            let at = at.field("manifests").item(index).field("status");
+            warn(&mut warnings, &at, "is written by the cluster: it is left out");
+        }
     }
     for kind in spec.object_policies.keys().filter(|kind| !is_made(kind, spec)) {
         let at = at.field("objectPolicies").key(kind);

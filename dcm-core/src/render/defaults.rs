@@ -6,17 +6,22 @@
 //!
 //! The figures ([`DEFAULT_REQUESTS`], [`DEFAULT_LIMITS`]) are for a small service: enough to start, and so little that a
 //! quota of a few cores admits a dozen. A quota that is smaller than a figure takes its place, as no pod would be
-//! admitted otherwise. A quota of 0 gives no default: it is there to keep pods out. Whoever wants other defaults says
-//! what each container needs, or brings a LimitRange in a privileged cloud.
+//! admitted otherwise. A quota of 0 gives no default: it is there to keep pods out. An [implausible](implausible) quota gives none, either.
+//!
+//! A LimitRange among the manifests of a privileged cloud comes first: what it gives to containers is not given here, and what is given
+//! here is within what it allows.
+
+mod brought;
 
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{LimitRange, LimitRangeItem, LimitRangeSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Text;
 
-use crate::logical_cloud::Quota;
+use crate::logical_cloud::{Quota, implausible};
 use crate::quantity::Quantity;
 
+use self::brought::Brought;
 use super::{Context, Error, STAGE_BASE, Steps, naming};
 
 /// What a container asks for when it doesn't say and a quota holds it.
@@ -28,8 +33,9 @@ pub const DEFAULT_LIMITS: [(&str, &str); 3] =
     [("cpu", "500m"), ("ephemeral-storage", "1Gi"), ("memory", "512Mi")];
 
 pub(super) fn render(context: &Context<'_>, steps: &mut Steps<'_>) -> Result<(), Error> {
-    let (requests, limits) = defaults(context.cloud.quotas());
-    if requests.is_empty() {
+    let (mut requests, mut limits) = defaults(context.cloud.quotas());
+    Brought::of(context.cloud.manifests()).fit(&mut limits, &mut requests);
+    if requests.is_empty() && limits.is_empty() {
         return Ok(());
     }
     let item = LimitRangeItem {
@@ -82,8 +88,9 @@ fn figures(table: &[(&str, &str)], held: impl Fn(&str) -> Option<Quantity>) -> F
 fn held(quotas: &[Quota], keys: &[&str]) -> Option<Quantity> {
     quotas
         .iter()
-        .flat_map(|quota| keys.iter().filter_map(|key| quota.hard.get(*key)))
-        .copied()
+        .flat_map(|quota| keys.iter().filter_map(|key| Some((*key, *quota.hard.get(*key)?))))
+        .filter(|(key, amount)| implausible(key, amount).is_none())
+        .map(|(_, amount)| amount)
         .reduce(Quantity::smaller)
 }
 
@@ -95,6 +102,7 @@ fn quantity(figure: &str) -> Quantity {
 mod tests {
     use super::*;
     use crate::logical_cloud::QuotaDraft;
+    use crate::manifest::Manifest;
 
     fn of(hard: &[(&str, &str)]) -> (Figures, Figures) {
         let hard = hard.iter().map(|(key, amount)| ((*key).to_owned(), (*amount).into())).collect();
@@ -123,5 +131,49 @@ mod tests {
     #[test]
     fn a_quota_of_nothing_keeps_pods_out() {
         assert_eq!(of(&[("limits.cpu", "0"), ("requests.cpu", "0")]), (amounts(&[]), amounts(&[])));
+    }
+
+    /// The figures for quotas of these limits beside a LimitRange with these items.
+    fn beside(hard: &[(&str, &str)], items: serde_json::Value) -> (Figures, Figures) {
+        let manifest = serde_json::json!({
+            "apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "r", "namespace": "n"}, "spec": {"limits": items},
+        });
+        let (mut requests, mut limits) = of(hard);
+        Brought::of(&[Manifest::new(manifest).unwrap()]).fit(&mut limits, &mut requests);
+        (requests, limits)
+    }
+
+    #[test]
+    fn what_a_limit_range_of_the_cloud_gives_is_not_given_and_the_rest_is_within_what_it_allows() {
+        use serde_json::json;
+        let cpu = [("limits.cpu", "4")];
+        let none = (amounts(&[]), amounts(&[]));
+        for item in [
+            json!({"type": "Container", "max": {"cpu": "300m"}}),
+            json!({"type": "Container", "default": {"cpu": "200m"}}),
+            json!({"type": "Container", "default": {"cpu": 1}, "defaultRequest": {"cpu": "50m"}}),
+            json!({"type": "Container", "max": {"cpu": "2"}, "min": {"cpu": "1"}}),
+        ] {
+            assert_eq!(beside(&cpu, json!([item.clone()])), none, "{item}");
+        }
+        let request = json!({"type": "Container", "defaultRequest": {"cpu": "1"}});
+        assert_eq!(beside(&cpu, json!([request])), (amounts(&[]), amounts(&[("cpu", "1")])));
+        let least = json!({"type": "Container", "min": {"cpu": "750m"}});
+        assert_eq!(beside(&cpu, json!([least])), (amounts(&[]), amounts(&[("cpu", "750m")])));
+        let pod = json!({"type": "Pod", "max": {"cpu": "80m"}});
+        assert_eq!(beside(&cpu, json!([pod])), (amounts(&[("cpu", "80m")]), amounts(&[("cpu", "80m")])));
+        let other = json!({"type": "Container", "max": {"memory": "64Mi"}});
+        assert_eq!(beside(&cpu, json!([other])), of(&cpu));
+        let storage = json!({"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}});
+        assert_eq!(beside(&cpu, json!([storage])), of(&cpu));
+    }
+
+    #[test]
+    fn an_implausible_quota_gives_no_default() {
+        for hard in
+            [("limits.memory", "512"), ("requests.memory", "100m"), ("memory", "64k"), ("limits.cpu", "500u")]
+        {
+            assert_eq!(of(&[hard]), (amounts(&[]), amounts(&[])), "{hard:?}");
+        }
     }
 }

@@ -48,6 +48,26 @@ async fn a_cut_cluster_slows_no_other_and_is_finished_when_it_comes_back() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_namespace_that_is_not_there_is_named_and_work_goes_on_when_it_is() {
+    let world = World::new(1);
+    let engine = world.engine();
+    engine.contexts().apply(&context(vec![apply(1, role_body("look", &["get"]))], [1])).await.unwrap();
+    let status = until(&engine, |status| status.lanes[&cluster_id(1)].cause.is_some()).await;
+    let cause = status.lanes[&cluster_id(1)].cause.clone().unwrap();
+    assert!(cause.message.starts_with("the namespace team does not exist on the cluster"), "{cause:?}");
+    assert_eq!(cause.object.unwrap().name, "look".into());
+    let namespace = Manifest::new(namespace_body("team")).unwrap();
+    world
+        .fleet
+        .cluster(&cluster_id(1))
+        .unwrap()
+        .server(|server| server.create_as("person", namespace.kind(), namespace.key(), namespace.body()))
+        .unwrap();
+    done(&engine, &context_id()).await;
+    engine.shutdown().await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_cluster_that_was_never_reached_can_be_taken_away_at_once() {
     let world = World::new(2);
     world.fleet.cluster(&cluster_id(1)).unwrap().set_link(Link::Cut);

@@ -304,7 +304,11 @@ impl Machine {
         let factor = if error.is_retryable() { 1 } else { REFUSED_WAIT_FACTOR };
         // Only what a write of a manifest breaks is about the project's own document.
         let is_write = matches!(step.work, Work::Create { .. } | Work::Update { .. });
-        let message = if is_write { error.sentence_of_write() } else { error.sentence() };
+        let message = match (error, &step.work, &step.key.namespace) {
+            (cluster::Error::NotFound, Work::Create { .. }, Some(namespace)) => missing_namespace(namespace),
+            _ if is_write => error.sentence_of_write(),
+            _ => error.sentence(),
+        };
         let cause = cause(reason_of(error), &message, step).detailed(causes::told(error));
         self.hinder_step(id, step, cause, factor);
     }
@@ -384,4 +388,11 @@ impl Machine {
         }
         self.ready.insert(LaneId { cluster: cluster.clone(), context });
     }
+}
+
+/// What an object can't be made in; a person makes it, or changes the document.
+fn missing_namespace(namespace: &str) -> String {
+    format!(
+        "the namespace {namespace} does not exist on the cluster: create it there, or change what is wanted in it"
+    )
 }
