@@ -380,6 +380,9 @@ mod tests {
         assert_eq!(with("/apiVersion", json!("a/b/c")).unwrap_err().path, "apiVersion");
     }
 
+    /// What a program writes otherwise in a manifest.
+    type Change<'a> = &'a dyn Fn(&mut Value);
+
     #[test]
     fn what_only_the_server_writes_is_left_out_where_it_holds_nothing() {
         let written = json!({
@@ -387,12 +390,12 @@ mod tests {
             "metadata": {"name": "web"},
             "spec": {"strategy": {}, "template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": []}}},
         });
-        let with = |change: &dyn Fn(&mut Value)| {
+        let with = |change: Change<'_>| {
             let mut body = written.clone();
             change(&mut body);
             Manifest::new(body)
         };
-        let changes: [(&str, &dyn Fn(&mut Value)); 8] = [
+        let changes: [(&str, Change<'_>); 8] = [
             ("kubectl create deployment", &|body| {
                 body["metadata"]["creationTimestamp"] = Value::Null;
                 body["spec"]["template"]["metadata"]["creationTimestamp"] = Value::Null;
@@ -417,7 +420,7 @@ mod tests {
         for (who, change) in changes {
             assert_eq!(with(change).unwrap().hash(), ContentHash::of(&written), "{who}");
         }
-        let held: [&dyn Fn(&mut Value); 3] = [
+        let held: [Change<'_>; 3] = [
             &|body| body["status"] = json!({"replicas": 1}),
             &|body| body["metadata"]["generation"] = 3.into(),
             &|body| body["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z".into(),

@@ -68,6 +68,10 @@ pub struct LaneStatus {
     pub state: LaneState,
     /// Since when it is so.
     pub since: Timestamp,
+    /// When each object was last seen to be as desired because somebody asked (an apply, a renewal, a reconciliation, or the end of a
+    /// pause). A worker also follows the cluster, and tells later changes in the causes; without a worker, later changes are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Timestamp>,
     /// Why it is not further.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,

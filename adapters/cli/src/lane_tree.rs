@@ -27,6 +27,12 @@ pub(crate) fn lane(title: &str, lane: &LaneStatus, detail: Detail, now: Timestam
     if lane.since > Timestamp::UNIX_EPOCH && now.duration_since(lane.since) >= SignedDuration::from_secs(1) {
         text.push_str(&format!(" for {}", age::between(lane.since, now)));
     }
+    // Where it was seen as it came into its state, that says it already.
+    let is_later = |seen: &Timestamp| seen.duration_since(lane.since) >= SignedDuration::from_secs(1);
+    let is_past = |seen: &Timestamp| now.duration_since(*seen) >= SignedDuration::from_secs(1);
+    if let Some(seen) = lane.seen.filter(is_later).filter(is_past) {
+        text.push_str(&format!(", seen {} ago", age::between(seen, now)));
+    }
     let mut children = objects(&lane.objects, detail, now);
     children.extend(requests(lane, detail, now));
     if let Some(cause) = lane.cause.as_ref().filter(|cause| !is_shown_below(cause, lane)) {
@@ -189,6 +195,7 @@ mod tests {
             observed_generation: Generation(1),
             state: LaneState::Working,
             since: Timestamp::from_second(1000).unwrap(),
+            seen: Some(Timestamp::from_second(1030).unwrap()),
             cause,
             objects,
             requests: vec![
@@ -209,7 +216,7 @@ mod tests {
         let drawn = lane("edge-1", &status, Detail::Grouped, at(1042)).draw();
         assert_eq!(
             drawn,
-            "edge-1  working for 42s\n\
+            "edge-1  working for 42s, seen 12s ago\n\
              ├─ Role look, run  applied\n\
              ├─ certificate of ann, bob  issued\n\
              └─ token of ci  issued\n"

@@ -172,6 +172,7 @@ mod tests {
             observed_generation: Generation(1),
             state,
             since: Timestamp::UNIX_EPOCH,
+            seen: None,
             cause,
             objects: Vec::new(),
             requests: Vec::new(),

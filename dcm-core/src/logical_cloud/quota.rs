@@ -77,7 +77,7 @@ fn entry(key: &str, value: &Value, at: &Path, checks: &mut Checks) -> Option<Qua
         return None;
     }
     if keys::is_whole(key) && !quantity.is_whole() {
-        checks.refuse(at, &text, "must be a whole number");
+        checks.refuse(at, &text, "counts objects and must be a whole number");
         return None;
     }
     Some(quantity)

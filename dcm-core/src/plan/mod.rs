@@ -261,6 +261,8 @@ pub enum Why {
     NotListed,
     /// The object is among ours, although it was not recorded.
     NotRecorded,
+    /// Somebody asked for it since it was seen.
+    Asked,
     /// The object is gone already.
     AlreadyGone,
     /// The object is being deleted.
@@ -298,6 +300,7 @@ impl fmt::Display for Why {
             Self::HoldsContents => "it holds objects of others",
             Self::NotListed => "it is recorded, but not among ours",
             Self::NotRecorded => "it is among ours, but not recorded",
+            Self::Asked => "somebody asked for it since it was seen",
             Self::AlreadyGone => "it is gone already",
             Self::Going => "it is being deleted",
             Self::StillBinds => "it is being deleted, and still has subjects",
@@ -326,6 +329,13 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// A plan that reads these objects by their names, all at once, and does nothing else.
+    pub fn reading(objects: impl IntoIterator<Item = (GroupVersionKind, ObjectKey)>) -> Self {
+        let step =
+            |(kind, key)| Step { wave: Wave::Apply(Stage(0)), kind, key, work: Work::Look, why: Why::Asked };
+        Self { steps: objects.into_iter().map(step).collect(), ..Self::default() }
+    }
+
     /// All steps, in order.
     #[must_use]
     pub fn steps(&self) -> &[Step] {

@@ -307,8 +307,15 @@ pub trait Synchronizer: Send + Sync + 'static {
     /// [`Error`].
     async fn remove(&self, id: &ContextId, removal: Removal) -> Result<Generation, Error>;
 
+    /// Has each cluster of an app context looked at again before the context counts as done, and what differs there made good, as an
+    /// apply of what is wanted already does. Where the context is paused, to be gone, or unknown, nothing happens.
+    ///
+    /// # Errors
+    /// [`Error`].
+    async fn look_again(&self, id: &ContextId) -> Result<(), Error>;
+
     /// Takes the stored state as the truth where clusters were found to hold later changes, and goes on: the generation
-    /// goes beyond all of theirs. Where none was found, nothing changes.
+    /// goes beyond all of theirs. Where none was found, the clusters are only looked at again.
     ///
     /// # Errors
     /// [`Error`].

@@ -134,7 +134,7 @@ mod tests {
     }
 
     /// The figures for quotas of these limits beside a LimitRange with these items.
-    fn beside(hard: &[(&str, &str)], items: serde_json::Value) -> (Figures, Figures) {
+    fn beside(hard: &[(&str, &str)], items: &serde_json::Value) -> (Figures, Figures) {
         let manifest = serde_json::json!({
             "apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "r", "namespace": "n"}, "spec": {"limits": items},
         });
@@ -154,18 +154,18 @@ mod tests {
             json!({"type": "Container", "default": {"cpu": 1}, "defaultRequest": {"cpu": "50m"}}),
             json!({"type": "Container", "max": {"cpu": "2"}, "min": {"cpu": "1"}}),
         ] {
-            assert_eq!(beside(&cpu, json!([item.clone()])), none, "{item}");
+            assert_eq!(beside(&cpu, &json!([item.clone()])), none, "{item}");
         }
         let request = json!({"type": "Container", "defaultRequest": {"cpu": "1"}});
-        assert_eq!(beside(&cpu, json!([request])), (amounts(&[]), amounts(&[("cpu", "1")])));
+        assert_eq!(beside(&cpu, &json!([request])), (amounts(&[]), amounts(&[("cpu", "1")])));
         let least = json!({"type": "Container", "min": {"cpu": "750m"}});
-        assert_eq!(beside(&cpu, json!([least])), (amounts(&[]), amounts(&[("cpu", "750m")])));
+        assert_eq!(beside(&cpu, &json!([least])), (amounts(&[]), amounts(&[("cpu", "750m")])));
         let pod = json!({"type": "Pod", "max": {"cpu": "80m"}});
-        assert_eq!(beside(&cpu, json!([pod])), (amounts(&[("cpu", "80m")]), amounts(&[("cpu", "80m")])));
+        assert_eq!(beside(&cpu, &json!([pod])), (amounts(&[("cpu", "80m")]), amounts(&[("cpu", "80m")])));
         let other = json!({"type": "Container", "max": {"memory": "64Mi"}});
-        assert_eq!(beside(&cpu, json!([other])), of(&cpu));
+        assert_eq!(beside(&cpu, &json!([other])), of(&cpu));
         let storage = json!({"type": "PersistentVolumeClaim", "max": {"storage": "1Gi"}});
-        assert_eq!(beside(&cpu, json!([storage])), of(&cpu));
+        assert_eq!(beside(&cpu, &json!([storage])), of(&cpu));
     }
 
     #[test]

@@ -57,7 +57,8 @@ impl Looked {
 
 impl LogicalClouds {
     /// Renews the credentials of one user, or of every user whose credentials are due: two thirds of their life are over.
-    /// Where nobody's are, a renewal that was cut off is finished, and its users are told. Returns when the synchronizer
+    /// Where nobody's are, a renewal that was cut off is finished, and its users are told. Either way each cluster is looked at
+    /// again. Returns when the synchronizer
     /// has taken it; follow the work with [`LogicalClouds::watch`].
     ///
     /// # Errors
@@ -91,10 +92,15 @@ impl LogicalClouds {
     ) -> Result<Renewed, Error> {
         match user {
             Some(user) => self.renew_user(caller, project, cloud, user).await,
-            None => match self.look(project, cloud).await? {
-                Some(looked) => self.renew_or_finish(caller, &looked).await,
-                None => Ok(Renewed::default()),
-            },
+            None => {
+                let Some(looked) = self.look(project, cloud).await? else { return Ok(Renewed::default()) };
+                let renewed = self.renew_or_finish(caller, &looked).await?;
+                if renewed.generation.is_none() {
+                    let id = looked.standing.loaded.place.context_id();
+                    self.synchronizer.look_again(&id).await.map_err(Error::Synchronizer)?;
+                }
+                Ok(renewed)
+            }
         }
     }
 

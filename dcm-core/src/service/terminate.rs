@@ -154,8 +154,10 @@ impl LogicalClouds {
     async fn resume_once(&self, project: &ProjectName, cloud: &LogicalCloudName) -> Result<(), Error> {
         let operable = self.operable(project, cloud, Operation::Resume).await?;
         let place = &operable.place;
-        if operable.allowed != Allowed::AlreadySo {
-            self.synchronizer.resume(&place.context_id()).await.map_err(|error| failed(place, error))?;
+        let id = place.context_id();
+        match operable.allowed {
+            Allowed::AlreadySo => self.synchronizer.look_again(&id).await.map_err(Error::Synchronizer)?,
+            _ => self.synchronizer.resume(&id).await.map_err(|error| failed(place, error))?,
         }
         self.change_root(place, |root| root.stopped.take().is_some()).await.map(drop)
     }

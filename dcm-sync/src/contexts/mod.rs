@@ -209,20 +209,19 @@ impl Contexts {
         self.change(id, remove).await.map(|(generation, _)| generation)
     }
 
-    /// An apply, or a removal, of what is wanted already. Where something is stuck, or was changed by others and only
-    /// reported, it asks for another try.
+    /// An apply, or a removal, of what is wanted already asks for another look at each cluster, and another try. A removal that is
+    /// over asks for nothing.
     async fn ask_again(
         &self,
         id: &ContextId,
         root: &Root,
         condition: &Condition,
     ) -> Result<Generation, Error> {
-        let mut done = true;
-        self.visit_lanes(id, root, |cluster, lane| {
-            done &= root.is_settled(cluster, lane);
-        })
-        .await?;
-        if done {
+        let mut is_over = root.intent == Intent::Absent;
+        if is_over {
+            self.visit_lanes(id, root, |_, lane| is_over &= Root::is_gone(lane)).await?;
+        }
+        if is_over {
             return Ok(root.generation);
         }
         let ask = |now: &mut Root| {
@@ -286,6 +285,13 @@ impl Synchronizer for Contexts {
         contending(|| self.try_remove(id, removal), id).await
     }
 
+    async fn look_again(&self, id: &ContextId) -> Result<(), Error> {
+        match self.change(id, |root| !root.paused && root.ask_again()).await {
+            Ok(_) | Err(Error::NotFound { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
     async fn reconcile(&self, id: &ContextId) -> Result<Generation, Error> {
         self.take_as_truth(id).await
     }
@@ -295,7 +301,11 @@ impl Synchronizer for Contexts {
     }
 
     async fn resume(&self, id: &ContextId) -> Result<(), Error> {
-        self.change(id, |root| std::mem::replace(&mut root.paused, false)).await.map(drop)
+        let resume = |root: &mut Root| {
+            let was_paused = std::mem::replace(&mut root.paused, false);
+            root.ask_again() || was_paused
+        };
+        self.change(id, resume).await.map(drop)
     }
 
     async fn stop_cluster(&self, cluster: &ClusterId, limit: Duration) -> Result<(), Error> {

@@ -70,13 +70,9 @@ impl Contexts {
         }
         let mut clusters: BTreeMap<ClusterId, LaneProspect> =
             context.placements.keys().map(|cluster| (cluster.clone(), LaneProspect::default())).collect();
-        let is_settled = unchanged.is_some_and(|root| {
-            root.clusters().chain(lanes.keys()).all(|cluster| root.is_settled(cluster, lanes.get(cluster)))
-        });
-        let attempt = if is_settled { next.attempt.saturating_sub(1) } else { next.attempt };
         for (cluster, lane) in lanes {
             if context.placements.contains_key(&cluster) || !lane.is_at(None) {
-                clusters.insert(cluster, LaneProspect::of(lane, attempt));
+                clusters.insert(cluster, LaneProspect::of(lane, next.attempt));
             }
         }
         for (cluster, found) in &mut clusters {

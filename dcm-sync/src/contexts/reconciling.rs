@@ -9,14 +9,16 @@ use super::Contexts;
 use crate::record::{self, Lane, path};
 
 impl Contexts {
-    /// Makes what the store wants later than all that was found on clusters.
+    /// Makes what the store wants later than all that was found on clusters, and asks for another look at each of them.
     pub(super) async fn take_as_truth(&self, id: &ContextId) -> Result<Generation, Error> {
         let seen = self.newest_seen(id).await?;
         self.change(id, |root| {
-            let Some(seen) = seen.filter(|seen| root.overrules < Some(*seen)) else { return false };
+            let Some(seen) = seen.filter(|seen| root.overrules < Some(*seen)) else {
+                return root.ask_again();
+            };
+            root.attempt += 1;
             root.generation = root.generation.max(seen).next();
             root.overrules = Some(seen);
-            root.attempt += 1;
             // Our own later changes are on the clusters.
             root.planned = root.planned.none();
             true

@@ -49,7 +49,8 @@ pub(super) fn progress_with(
 pub(super) fn progress_of(root: &Root, cluster: &ClusterId, lane: Option<&Lane>) -> Progress {
     let wanted = root.wanted(cluster);
     let is_given_up = |lane: &Lane| wanted.is_none() && lane.is_abandoned(root);
-    let is_over = |lane: &Lane| is_given_up(lane) || (lane.is_at(wanted) && !root.is_leaving(cluster, lane));
+    let is_over =
+        |lane: &Lane| is_given_up(lane) || (lane.is_seen_at(wanted, root) && !root.is_leaving(cluster, lane));
     // Where no worker came, there are only claims; of a context that goes they go with it.
     let is_untouched = wanted.is_none() && (root.intent == Intent::Absent || !root.leaves(cluster));
     if lane.map_or(is_untouched, is_over) {
@@ -66,7 +67,7 @@ pub(super) fn of_lane(root: &Root, cluster: &ClusterId, lane: Option<&Lane>) -> 
         Some(lane) => lane,
         None => &Lane::untouched(jiff::Timestamp::UNIX_EPOCH),
     };
-    let finished = lane.is_at(wanted);
+    let finished = lane.is_seen_at(wanted, root);
     if wanted.is_none() && finished && lane.kept.is_empty() && root.placed(cluster).is_none() {
         return None;
     }
@@ -79,6 +80,7 @@ pub(super) fn of_lane(root: &Root, cluster: &ClusterId, lane: Option<&Lane>) -> 
         observed_generation,
         state: state(root, lane, wanted.is_some(), finished),
         since: lane.since,
+        seen: lane.seen.filter(|_| wanted.is_some()),
         cause,
         objects: objects(root, cluster, lane),
         requests: requests(root, cluster, lane),

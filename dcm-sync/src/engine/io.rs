@@ -29,7 +29,7 @@ pub(crate) struct LaneId {
 }
 
 /// Identifies one request to a cluster, or one reading or writing of a lane's record.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ticket(pub u64);
 
 /// Counts the connections of a shard: what an earlier one still tells is not heard.

@@ -42,6 +42,8 @@ pub enum Safeguard {
     PlanCompared,
     /// Nor is an object written that has changed since then.
     PlanHeld,
+    /// What somebody asks for is looked at again before it is called done.
+    SeenWhenAsked,
     /// What somebody else changes is brought back.
     DriftCorrected,
     /// Only a request for a certificate that asks for what is desired is approved.

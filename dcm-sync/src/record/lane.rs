@@ -27,7 +27,7 @@ pub(crate) struct Lane {
     pub bundle: Option<ContentHash>,
     /// The generation whose work was begun last.
     pub generation: Generation,
-    /// The root's attempt that was looked at last.
+    /// The root's attempt that was looked at last. While the state is `done`: the last one in which all was seen as it is wanted.
     #[serde(default)]
     pub attempt: u64,
     /// The root's attempt in which all namespaces were there last: a later one may make again what is gone.
@@ -40,6 +40,9 @@ pub(crate) struct Lane {
     /// Fence of the worker that wrote this.
     pub fence: Fence,
     pub since: Timestamp,
+    /// When all was last seen as it is wanted, in answer to somebody who asked; none: never yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seen: Option<Timestamp>,
     /// Kinds of what may have been made on the cluster: written before the first request that may make one. While
     /// empty, nothing of ours can be there.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
@@ -128,6 +131,7 @@ impl Lane {
             checked: 0,
             fence: Fence::default(),
             since: now,
+            seen: None,
             kinds: BTreeSet::new(),
             namespaces: Vec::new(),
             uncertain_until: None,
@@ -220,6 +224,11 @@ impl Lane {
     /// True when nothing happens by itself: somebody has to change something, or to ask for another try.
     pub(crate) fn needs_somebody(&self) -> bool {
         self.causes.iter().any(|cause| cause.reason.needs_somebody())
+    }
+
+    /// True when the lane is where it is to be, and was looked at since somebody asked last.
+    pub(crate) fn is_seen_at(&self, wanted: Option<ContentHash>, root: &Root) -> bool {
+        self.is_at(wanted) && (wanted.is_none() || self.attempt == root.attempt)
     }
 
     /// True when the lane is where it is to be.

@@ -23,7 +23,8 @@ pub(crate) struct Root {
     pub generation: Generation,
     /// Its first generation: a context that was forgotten and is wanted again begins with another one.
     pub begun: Generation,
-    /// Raised when somebody asks again for what is wanted already: lanes that are stuck try at once.
+    /// Raised when somebody applies, or asks again for what is wanted already: each cluster is looked at again, and lanes that are
+    /// stuck try at once.
     pub attempt: u64,
     pub intent: Intent,
     pub paused: bool,
@@ -203,16 +204,16 @@ impl Root {
         !self.forgetting && self.leaving.contains_key(cluster)
     }
 
-    /// True where an apply, or a removal, of what is wanted already asks for no other try. A cluster that is only left is
-    /// cleared by itself, but for what waits for a person.
-    pub(crate) fn is_settled(&self, cluster: &ClusterId, lane: Option<&Lane>) -> bool {
-        let wanted = self.wanted(cluster);
-        let Some(lane) = lane else { return wanted.is_none() };
-        match (wanted, self.intent) {
-            (Some(_), _) => lane.is_at(wanted) && lane.causes.is_empty(),
-            (None, Intent::Absent) => lane.is_at(None),
-            (None, Intent::Present) => lane.is_at(None) || !lane.needs_somebody(),
-        }
+    /// Asks for another look at each cluster where it is wanted; false where it is to be gone.
+    pub(crate) fn ask_again(&mut self) -> bool {
+        let is_wanted = self.intent == Intent::Present;
+        self.attempt += u64::from(is_wanted);
+        is_wanted
+    }
+
+    /// True where a removal of what is to be gone already asks for no other try.
+    pub(crate) fn is_gone(lane: Option<&Lane>) -> bool {
+        lane.is_none_or(|lane| lane.is_at(None))
     }
 
     /// All clusters that are named, wanted or being removed.

@@ -12,7 +12,7 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
 use super::world::Ports;
-use crate::engine::{Engine, Options};
+use crate::engine::{Acquire, Engine, Options};
 
 /// Has a key for each request: simulated clusters look at certificates alone.
 struct AnyKey;
@@ -56,14 +56,19 @@ pub fn engine_without(ports: Ports, safeguard: crate::engine::Safeguard) -> BoxF
 }
 
 fn run(ports: Ports, options: Options) -> BoxFuture<'static, ()> {
-    let Ports { store, clusters, clock, random, stop } = ports;
-    let builder = Engine::builder(store, clusters).options(options).private_keys(Arc::new(AnyKey));
-    let (engine, run) = builder.build(clock, &*random);
-    let stopping = async move {
-        stop.await;
-        engine.shutdown().await;
-    };
+    let Ports { store, clusters, clock, random, stop, only } = ports;
     async move {
+        let acquire = match only {
+            Some(only) => Acquire::PendingOf(only.await),
+            None => Acquire::All,
+        };
+        let options = Options { acquire, ..options };
+        let builder = Engine::builder(store, clusters).options(options).private_keys(Arc::new(AnyKey));
+        let (engine, run) = builder.build(clock, &*random);
+        let stopping = async move {
+            stop.await;
+            engine.shutdown().await;
+        };
         futures::join!(run, stopping);
     }
     .boxed()

@@ -77,6 +77,7 @@
 //! ```
 
 mod api;
+mod commands;
 mod engine;
 mod events;
 mod executor;

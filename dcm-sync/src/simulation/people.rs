@@ -1,5 +1,6 @@
 //! People who want something: what a command does for them.
 
+use std::collections::BTreeSet;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,6 +10,7 @@ use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::ClusterUid;
 use dcm_core::port::synchronizer::{Error, STOP_LIMIT, Synchronizer as _};
 use dcm_core::status::{ContextStatus, Progress, Reason};
+use futures::channel::oneshot;
 use futures::future::{Either, select};
 
 use super::api::{Client, Refused};
@@ -21,6 +23,9 @@ const TRY_AGAIN: Duration = Duration::from_secs(2);
 
 /// How long people wait for what is to be forgotten.
 const FORGOTTEN_WITHIN: Duration = Duration::from_secs(90);
+
+/// How long a command takes at most.
+const COMMAND_WITHIN: Duration = Duration::from_secs(60);
 
 /// How often they try.
 const TRIES: usize = 20;
@@ -76,6 +81,20 @@ impl Person {
             Either::Left((Ok(_) | Err(Error::NotFound { .. }), _)) | Either::Right(_) => Ok(()),
             Either::Left((Err(error), _)) => Err(error),
         }
+    }
+
+    /// Asks for something, says which app context that is, and waits until it is done, but not for ever.
+    pub(super) async fn command(
+        &self,
+        number: usize,
+        wish: Wish,
+        asked: oneshot::Sender<BTreeSet<ContextId>>,
+    ) {
+        self.ask(number, wish).await;
+        let Ok(Some(id)) = self.client.context(number).await else { return };
+        // Whoever works for him has ended where nobody listens.
+        let _ = asked.send([id.clone()].into());
+        let _ = select(pin!(self.contexts.wait_until_done(&id)), self.clock.sleep(COMMAND_WITHIN)).await;
     }
 
     /// Registers a cluster.

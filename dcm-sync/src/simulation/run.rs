@@ -7,6 +7,7 @@ use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::Object;
 use futures::FutureExt as _;
+use futures::channel::oneshot;
 use jiff::Timestamp;
 
 use super::api::{Api, AppContexts, ClientPorts};
@@ -182,6 +183,10 @@ impl<'a> Run<'a> {
                 let process = self.ask(context, wish, death);
                 self.asking.push(process);
             }
+            Act::Command { context, wish } => {
+                let process = self.command(context, wish);
+                self.asking.push(process);
+            }
             Act::StopCluster { cluster } => {
                 let process = self.stop_cluster(cluster);
                 self.asking.push(process);
@@ -209,22 +214,56 @@ impl<'a> Run<'a> {
     fn person<F: Future<Output = ()> + Send + 'static>(
         &mut self,
         death: Option<Death>,
-        act: impl FnOnce(Person) -> F + Send + 'static,
+        act: impl FnOnce(Person) -> F,
+    ) -> ProcessId {
+        self.person_with(death, |person, _| act(person))
+    }
+
+    /// The same with what a program of that person runs on.
+    fn person_with<F: Future<Output = ()> + Send + 'static>(
+        &mut self,
+        death: Option<Death>,
+        act: impl FnOnce(Person, Ports) -> F,
     ) -> ProcessId {
         let (api, cluster_count, events) = (self.api, self.scenario.clusters, self.world.events().clone());
         self.world.spawn(death, move |ports| {
-            let Ports { store, clusters, clock, random, .. } = ports;
+            let Ports { store, clusters, clock, random, stop, only } = ports;
+            let own = Ports {
+                store: store.clone(),
+                clusters: clusters.clone(),
+                clock: clock.clone(),
+                random: random.clone(),
+                stop,
+                only,
+            };
             let contexts = Contexts::new(store.clone(), clock.clone());
             let told = events.clone();
             let looked = Box::new(move |observed| told.looked(observed));
             let ports = ClientPorts { store, clusters, clock: clock.clone(), random, cluster_count, looked };
             let client = api.client(ports);
-            act(Person { client, contexts, clock, events }).boxed()
+            act(Person { client, contexts, clock, events }, own).boxed()
         })
     }
 
     fn ask(&mut self, context: usize, wish: Wish, death: Option<Death>) -> ProcessId {
         self.person(death, move |person| async move { person.ask(context, wish).await })
+    }
+
+    /// Somebody asks for something, and has a worker of his own that brings that about.
+    fn command(&mut self, context: usize, wish: Wish) -> ProcessId {
+        let program = self.world.program();
+        self.person_with(None, |person, own| {
+            let ((asked, only), (stop, stopped)) = (oneshot::channel(), oneshot::channel::<()>());
+            let only = only.map(Result::unwrap_or_default).boxed();
+            let work = program.run(Ports { stop: stopped.map(drop).boxed(), only: Some(only), ..own });
+            let watching = async move {
+                person.command(context, wish, asked).await;
+                drop(stop);
+            };
+            async move {
+                futures::join!(work, watching);
+            }
+        })
     }
 
     fn meddle(&mut self, cluster: usize, meddling: Meddling, number: u64) {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::sim::{Faults, Latency, Link, Seeded};
 
+use super::commands::let_command;
 use super::fate::Death;
 use super::revocation::{Revocation, let_revoke};
 use super::store::StoreFaults;
@@ -74,6 +75,14 @@ pub enum Act {
         /// When whoever asks for it dies; none: never.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         death: Option<Death>,
+    },
+    /// Somebody gives a command: it asks for something of an app context, and sees to it by itself, until that is done or it takes too
+    /// long.
+    Command {
+        /// The number of the app context.
+        context: usize,
+        /// What.
+        wish: Wish,
     },
     /// Somebody changes something on a cluster.
     Meddle {
@@ -237,6 +246,7 @@ impl Scenario {
         let_have_twins(seed, &mut scenario);
         let_attack(seed, &mut scenario);
         let_revoke(seed, &mut scenario);
+        let_command(seed, &mut scenario);
         scenario
     }
 
@@ -407,7 +417,7 @@ impl Scenario {
 /// All that is asked for in a scenario.
 fn wishes(scenario: &mut Scenario) -> impl Iterator<Item = &mut Wish> {
     let asked = scenario.acts.iter_mut().filter_map(|(_, act)| match act {
-        Act::Wish { wish, .. } => Some(wish),
+        Act::Wish { wish, .. } | Act::Command { wish, .. } => Some(wish),
         _ => None,
     });
     asked.chain(&mut scenario.last_wishes)
@@ -451,7 +461,7 @@ impl Draw {
         self.millis(min * 1000, max * 1000)
     }
 
-    fn moment(&self) -> Duration {
+    pub(super) fn moment(&self) -> Duration {
         Duration::from_millis(self.below(u64::try_from(TROUBLE.as_millis()).unwrap_or(u64::MAX)))
     }
 

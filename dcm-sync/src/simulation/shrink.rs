@@ -119,7 +119,7 @@ fn without_last_context(of: &Scenario) -> Option<Scenario> {
     scenario.last_wishes.truncate(scenario.contexts);
     scenario
         .acts
-        .retain(|(_, act)| !matches!(act, Act::Wish { context, .. } if *context > scenario.contexts));
+        .retain(|(_, act)| !matches!(act, Act::Wish { context, .. } | Act::Command { context, .. } if *context > scenario.contexts));
     Some(scenario)
 }
 

@@ -45,6 +45,8 @@ pub struct Ports {
     pub random: Arc<dyn Random>,
     /// Ready when the process is asked to stop.
     pub stop: BoxFuture<'static, ()>,
+    /// Gives the app contexts that it brings about alone, as a command does where no worker runs; none: it is a worker.
+    pub only: Option<BoxFuture<'static, BTreeSet<ContextId>>>,
 }
 
 /// A controller under simulation: what each worker process runs. It may be killed at any moment.
@@ -145,6 +147,10 @@ impl<'a> World<'a> {
         self.clock.now()
     }
 
+    pub(super) fn program(&self) -> &'a dyn Program {
+        self.program
+    }
+
     /// The store, as nobody's process reaches it.
     #[must_use]
     pub fn store(&self) -> &SimStore {
@@ -239,6 +245,7 @@ impl<'a> World<'a> {
                     }
                 })
                 .boxed(),
+            only: None,
         };
         self.executor.spawn(process, self.program.run(ports));
         self.workers.push(Worker { process, fate, stop: Some(stop) });
@@ -257,6 +264,7 @@ impl<'a> World<'a> {
             clock: Arc::new(self.clock.clone()),
             random: Arc::new(Seeded::named(self.seed, &format!("asker {}", process.0))),
             stop: std::future::pending().boxed(),
+            only: None,
         };
         self.executor.spawn(process, work(ports));
         death.into_iter().for_each(|death| fate.decide(death));

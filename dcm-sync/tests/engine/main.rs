@@ -23,6 +23,7 @@ mod pausing;
 mod requests;
 mod restored;
 mod results;
+mod seen;
 mod slow;
 mod tidying;
 mod trials;

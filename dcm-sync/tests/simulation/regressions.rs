@@ -4,7 +4,7 @@
 use dcm_sync::simulation::{Scenario, engine, run};
 
 /// What a scenario is called, and what it is.
-const SCENARIOS: [(&str, &str); 25] = [
+const SCENARIOS: [(&str, &str); 26] = [
     (
         "a lane was removed while it asked for a certificate",
         include_str!("scenarios/removed-while-asking.json"),
@@ -97,6 +97,10 @@ const SCENARIOS: [(&str, &str); 25] = [
     (
         "a worker was read after its session was reported to have ended",
         include_str!("scenarios/read-after-its-end.json"),
+    ),
+    (
+        "a late watch told an earlier state of what had been read, and the lane was done",
+        include_str!("scenarios/read-and-told-late.json"),
     ),
     (
         "an object of a kind that is served again was seen and not seen, and its lane was planned for ever",

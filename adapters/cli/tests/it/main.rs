@@ -32,6 +32,7 @@ mod remote;
 mod rest;
 mod rights;
 mod secrets;
+mod seen;
 mod stopping;
 mod store;
 mod tampering;

@@ -220,7 +220,7 @@ async fn stop_and_resume_say_who_paused_it() {
     assert_eq!(world.state("shop").await, "instantiating");
     let status = world.clouds.status(&world.project, &name("shop")).await.unwrap();
     assert!(status.stopped.is_none());
-    assert_eq!(world.engine.calls(), ["apply", "stop", "stop", "resume"]);
+    assert_eq!(world.engine.calls(), ["apply", "stop", "stop", "resume", "look_again"]);
     world.engine.finish();
     assert!(matches!(stop(&world).await, Err(Error::WrongState(_))), "nothing is under way");
 }

@@ -221,7 +221,7 @@ async fn what_is_paused_or_being_taken_off_stays_so() {
     assert_eq!(renew(&world).await, BTreeMap::new());
     world.terminate("shop").await.unwrap();
     assert_eq!(renew(&world).await, BTreeMap::new());
-    assert_eq!(world.engine.calls(), ["remove", "resume"]);
+    assert_eq!(world.engine.calls(), ["look_again", "remove", "resume"]);
 }
 
 #[tokio::test]

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use dcm_core::app_context::Bundle;
-use dcm_core::hash::ContentHash;
 use dcm_core::status::{Cause, Reason};
 
 use super::lane::Lane;
@@ -40,10 +39,11 @@ impl Machine {
         if wanted.is_none() && shard.is_clear_of(&id.context) {
             return Gate::Open;
         }
+        let is_seen = lane.record.is_seen_at(wanted, &context.root);
         if shard.is_paused() && self.options.keeps(Safeguard::PauseKept) {
-            return if lane.record.is_at(wanted) { Gate::Shut } else { Gate::Hindered(stopped_cluster()) };
+            return if is_seen { Gate::Shut } else { Gate::Hindered(stopped_cluster()) };
         }
-        if let Some(gate) = shut_by_link(shard, lane, wanted) {
+        if let Some(gate) = shut_by_link(shard, is_seen) {
             return gate;
         }
         if lane.retry_at.is_some_and(|at| at > self.now) || lane.is_busy() {
@@ -72,13 +72,11 @@ impl Machine {
 }
 
 /// What the way to the cluster says; none while it is open.
-fn shut_by_link(shard: &Shard, lane: &Lane, wanted: Option<ContentHash>) -> Option<Gate> {
+fn shut_by_link(shard: &Shard, is_seen: bool) -> Option<Gate> {
     match &shard.link {
         Link::Up => None,
-        // What is done stays done while its cluster is away; on another cluster it is not.
-        Link::Broken(cause) if !lane.record.is_at(wanted) || is_of_another(cause) => {
-            Some(Gate::Hindered((**cause).clone()))
-        }
+        // What is done stays done while its cluster is away and nobody asks; on another cluster it is not.
+        Link::Broken(cause) if !is_seen || is_of_another(cause) => Some(Gate::Hindered((**cause).clone())),
         Link::Down | Link::Connecting(_) | Link::Broken(_) => Some(Gate::Shut),
     }
 }

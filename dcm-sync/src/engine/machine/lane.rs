@@ -57,6 +57,11 @@ pub(super) struct Lane {
     pub eager: bool,
     /// What was asked for by name: none when it was not there.
     pub looked: BTreeMap<ObjectKey, Option<Sighting>>,
+    /// Recorded objects that somebody asked for since they were seen: each is read by its name before it counts as there, as a watch
+    /// may be late.
+    pub unseen: BTreeSet<ObjectKey>,
+    /// The last request before somebody asked: what it tells is older.
+    pub asked_after: Ticket,
     /// No watch tells of what is not ours: when what stands in the way is looked at again, and how often that was done.
     pub look_again: Option<Timestamp>,
     pub looks: u32,
@@ -116,6 +121,8 @@ impl Lane {
             queued: false,
             eager: false,
             looked: BTreeMap::new(),
+            unseen: BTreeSet::new(),
+            asked_after: Ticket::default(),
             look_again: None,
             looks: 0,
             contents: BTreeMap::new(),
@@ -135,7 +142,9 @@ impl Lane {
     pub(super) fn reread(&mut self, record: record::Lane, version: Option<Version>) {
         let (calls, lost) = (std::mem::take(&mut self.calls), self.lost.take());
         let (check, contests, trials) = (self.check.take(), self.contests.take(), self.trials.take());
-        *self = Self { calls, lost, check, contests, trials, ..Self::new(record, version) };
+        let (unseen, asked_after) = (std::mem::take(&mut self.unseen), self.asked_after);
+        let new = Self::new(record, version);
+        *self = Self { calls, lost, check, contests, trials, unseen, asked_after, ..new };
     }
 
     /// True while nothing new can be begun: it waits for its turn, or objects of the wave are under way. What was asked of
@@ -143,6 +152,24 @@ impl Lane {
     pub(super) fn is_busy(&self) -> bool {
         let goes_on = self.starved || self.eager;
         self.queued || (!goes_on && self.awaits_objects())
+    }
+
+    /// An object was read, or written, by this request.
+    pub(super) fn saw(&mut self, key: &ObjectKey, ticket: Ticket) {
+        if ticket > self.asked_after && self.unseen.remove(key) && self.unseen.is_empty() {
+            self.unseen = BTreeSet::new();
+        }
+    }
+
+    /// Reads what somebody asked for and was not seen since: namespaces first, as in one that is another's by now nothing is looked
+    /// at. None when all was seen.
+    pub(super) fn reading(&self) -> Option<Plan> {
+        let recorded = |key: &ObjectKey| Some((self.record.objects.get(key)?.kind.clone(), key.clone()));
+        let unseen: Vec<_> = self.unseen.iter().filter_map(recorded).collect();
+        let has_namespaces = unseen.iter().any(|(kind, _)| kind.is_namespace());
+        let is_next = |(kind, _): &(GroupVersionKind, _)| !has_namespaces || kind.is_namespace();
+        let plan = Plan::reading(unseen.into_iter().filter(is_next));
+        (!plan.is_empty()).then_some(plan)
     }
 
     /// True while a request about an object is under way.

@@ -57,6 +57,11 @@ impl Machine {
         if context.wanted(&id.cluster).is_none() && shard.is_clear_of(&id.context) {
             return Some((Plan::default(), None));
         }
+        let wanted = context.wanted(&id.cluster);
+        let believes = !self.options.keeps(Safeguard::SeenWhenAsked);
+        if believes && lane.record.is_at(wanted) && lane.record.attempt != context.root.attempt {
+            return Some((Plan::default(), wanted));
+        }
         let bundle = context.bundle(&id.cluster);
         let rules = Rules {
             owner: &self.options.owner,
@@ -89,7 +94,9 @@ impl Machine {
             view.believe_tokens();
         }
         let plan = plan::plan(&rules, bundle.as_deref(), &self.records(lane), &view);
-        Some((plan, context.wanted(&id.cluster)))
+        // What is to be done goes first: what it writes need not be read.
+        let reading = if plan.is_fulfilled() && bundle.is_some() { lane.reading() } else { None };
+        Some((reading.unwrap_or(plan), wanted))
     }
 
     /// What is recorded of a lane's objects.
@@ -273,12 +280,13 @@ impl Machine {
         // Claims of a generation of which no worker knew anything have to go, too.
         lane.given_up.extend(leaving.into_iter().flatten());
         let as_recorded = lane.record.is_at(wanted) && lane.record.untidy == untidy && !gives_up;
-        // What was asked for again is answered by this look. It is stored where it counts: a lane that rests has no write.
-        lane.record.attempt = attempt;
-        let is_answered = std::mem::replace(&mut lane.record.settled, attempt) == attempt;
-        if as_recorded && lane.record.causes == drift && (is_answered || drift.is_empty()) && !lane.unsaved {
+        // What was asked for is answered by this look. Until somebody asks again, a lane that rests has no write.
+        let is_answered = (lane.record.attempt, lane.record.settled) == (attempt, attempt);
+        if as_recorded && lane.record.causes == drift && is_answered && !lane.unsaved {
             return;
         }
+        (lane.record.attempt, lane.record.settled) = (attempt, attempt);
+        lane.record.seen = wanted.map(|_| now);
         lane.conclude(wanted, bundle.as_deref());
         (lane.record.generation, lane.record.untidy) = (generation, untidy);
         lane.record.withdrawn = withdraws.max(lane.record.withdrawn);

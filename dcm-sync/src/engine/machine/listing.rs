@@ -59,7 +59,11 @@ impl Machine {
         shard.told_all(kind, &gone);
         for (sighted, against) in ours.into_values() {
             if !self.is_uncompared(cluster, &sighted, against) {
-                self.shard_mut(cluster).remember(sighted);
+                let shard = self.shard_mut(cluster);
+                // A server that lost its last writes has older states again.
+                let lane = shard.lanes.get_mut(&sighted.context);
+                lane.into_iter().for_each(|lane| drop(lane.looked.remove(&sighted.key)));
+                shard.remember(sighted);
             }
         }
     }

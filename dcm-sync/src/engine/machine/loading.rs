@@ -118,6 +118,8 @@ impl Machine {
                 self.lane_mut(&lane).into_iter().for_each(|lane| lane.contents.clear());
             }
             self.forget_results(&lane);
+            let attempt = before.as_ref().map(|before| before.root.attempt);
+            self.look_where_asked(&lane, attempt);
             let before = before.as_ref().and_then(|before| before.bundle(&cluster));
             self.forget_uncompared(&lane, before.as_deref());
             self.read_unread(&cluster, id);
@@ -186,8 +188,8 @@ impl Machine {
         match (lane, context) {
             (Some(lane), Some(context)) => {
                 let (record, root) = (&lane.record, &context.root);
-                let is_done =
-                    record.is_at(context.wanted(&id.cluster)) && !root.is_leaving(&id.cluster, record);
+                let is_seen = record.is_seen_at(context.wanted(&id.cluster), root);
+                let is_done = is_seen && !root.is_leaving(&id.cluster, record);
                 let at_rest = is_done && !record.untidy;
                 !context.root.paused && !at_rest
             }

@@ -259,6 +259,11 @@ impl Machine {
         Ticket(self.tickets)
     }
 
+    /// What was given last: requests that are sent from now on have later ones.
+    fn last_ticket(&self) -> Ticket {
+        Ticket(self.tickets)
+    }
+
     fn is_current(&self, cluster: &ClusterId, epoch: Epoch) -> bool {
         self.shards.get(cluster).is_some_and(|shard| shard.epoch == epoch)
     }

@@ -41,6 +41,9 @@ impl Machine {
         match reply {
             Ok(reply) => {
                 lane.forget_failure(&key);
+                if matches!(reply, Reply::Found(_) | Reply::Written(_)) {
+                    lane.saw(&step.key, ticket);
+                }
                 self.succeeded(&id, &step, reply);
             }
             Err(error) => self.failed(&id, &step, generation, &error),
@@ -346,7 +349,7 @@ impl Machine {
             return self.object_disclaimed(cluster, object);
         }
         // An echo of our own write wakes nobody.
-        if self.shard_mut(cluster).knows(object) {
+        if self.shard_mut(cluster).knows(object) || self.shard_mut(cluster).has_read_later(object) {
             return;
         }
         let Some(context) = self.sight(cluster, object) else { return };

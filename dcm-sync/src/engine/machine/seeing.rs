@@ -1,14 +1,16 @@
 //! What is seen of objects, held against what is desired of them.
 
+use std::collections::BTreeSet;
+
 use dcm_core::app_context::Bundle;
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId};
-use dcm_core::plan::{Desired, Sighting};
+use dcm_core::plan::{Desired, Recorded, Sighting};
 use dcm_core::port::cluster::{Marks, Object, WatchEvent};
 use dcm_core::port::proof::ClusterProofKey;
 
 use super::Machine;
-use super::shard::Known;
+use super::shard::{Known, Watch};
 use super::timers::Alarm;
 use crate::engine::Safeguard;
 use crate::engine::io::{Input, LaneId, Reply};
@@ -121,6 +123,26 @@ impl Machine {
                 shard.forget(&id.context, key);
             }
         }
+    }
+
+    /// Somebody has asked since the lane was looked at last. What is known of its objects may be older than that: each that is recorded
+    /// is read by its name. Where nothing is known yet, the list that is made for it is late enough.
+    pub(super) fn look_where_asked(&mut self, id: &LaneId, attempt_before: Option<u64>) {
+        let Some(context) = self.contexts.get(&id.context) else { return };
+        let (attempt, bundle) = (context.root.attempt, context.bundle(&id.cluster));
+        let (keeps, asked_after) = (self.options.keeps(Safeguard::SeenWhenAsked), self.last_ticket());
+        let Some(shard) = self.shards.get_mut(&id.cluster) else { return };
+        let Some(lane) = shard.lanes.get_mut(&id.context) else { return };
+        let Some(bundle) = bundle else { return lane.unseen = BTreeSet::new() };
+        if attempt_before == Some(attempt) || lane.record.attempt == attempt || !keeps {
+            return;
+        }
+        let (watches, objects) = (&shard.watches, &lane.record.objects);
+        let is_known = |manifest: &&Manifest| watches.get(manifest.kind()).is_some_and(Watch::may_be_late);
+        let is_recorded = |key: &&ObjectKey| objects.get(*key).is_some_and(Recorded::is_expected);
+        lane.unseen =
+            bundle.manifests().filter(is_known).map(Manifest::key).filter(is_recorded).cloned().collect();
+        lane.asked_after = asked_after;
     }
 
     /// Forgets what is known of the objects of a kind that we may not watch, so that each recorded one is asked for by name.

@@ -146,6 +146,16 @@ impl Watch {
             row: Row::default(),
         }
     }
+
+    /// True when what is known of its objects may be older than this moment: all but what a list brings that is not begun.
+    pub(super) fn may_be_late(&self) -> bool {
+        match self.known {
+            Known::Nothing => self.is_open,
+            Known::Listed | Known::ByName(_) => true,
+            // Nothing is taken to be there.
+            Known::NoKind | Known::Hidden(_) => false,
+        }
+    }
 }
 
 impl Shard {
@@ -225,6 +235,20 @@ impl Shard {
             let (told, known) = (&object.resource_version, &sighting.resource_version);
             is_older(told, known) || (sighting.uid == object.uid && told == known)
         })
+    }
+
+    /// True when a later state of an object was read by its name, and it was none of ours, or not there any more.
+    pub(super) fn has_read_later(&self, object: &Object) -> bool {
+        let lane = object.marks.as_ref().and_then(|marks| self.lanes.get(&marks.context));
+        let Some(lane) = lane else { return false };
+        match lane.looked.get(&object.key) {
+            Some(Some(found)) => is_older(&object.resource_version, &found.resource_version),
+            Some(None) => {
+                let record = lane.record.objects.get(&object.key);
+                record.is_some_and(|record| record.uid.as_ref() == Some(&object.uid))
+            }
+            None => false,
+        }
     }
 
     /// True when a context's record has an object.

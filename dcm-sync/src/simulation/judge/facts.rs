@@ -67,6 +67,8 @@ pub(in crate::simulation) struct Facts {
     results: BTreeSet<Path>,
     /// Since when app contexts are paused.
     paused: BTreeMap<ContextId, Timestamp>,
+    /// When each attempt of an app context began.
+    asked: BTreeMap<(ContextId, u64), Timestamp>,
     /// What was desired in each generation of an app context, as it was said last.
     roots: BTreeMap<(ContextId, Generation), Root>,
     /// What was seen of clusters, by their states.
@@ -140,6 +142,11 @@ impl Facts {
 
     pub(in crate::simulation) fn paused_since(&self, context: &ContextId) -> Option<Timestamp> {
         self.paused.get(context).copied()
+    }
+
+    /// When somebody asked for an attempt.
+    pub(in crate::simulation) fn asked(&self, context: &ContextId, attempt: u64) -> Option<Timestamp> {
+        self.asked.get(&(context.clone(), attempt)).copied()
     }
 
     pub(super) fn is_stopped(&self, cluster: &ClusterId) -> bool {
@@ -253,6 +260,7 @@ impl Facts {
             self.paused.remove(context);
             self.halted.remove(&Halt::Context(context.clone()));
         }
+        self.asked.entry((context.clone(), root.attempt)).or_insert(now);
         let mut named = BTreeSet::new();
         for cluster in root.clusters() {
             let bundle = root.wanted(cluster).and_then(|hash| root.bundles.get(&hash));

@@ -7,14 +7,14 @@ use crate::changes::{each, owned, part, rule, spec};
 use crate::common::installation::{CLUSTERS, Installation, until};
 
 #[tokio::test]
-async fn one_changed_permission_is_one_write_a_cluster_and_nothing_changed_is_no_request() {
+async fn one_changed_permission_is_one_write_a_cluster_and_nothing_changed_is_no_write() {
     let environment = Environment::group("changes", CLUSTERS).await.unwrap();
     let installation = Installation::new(&environment, "counted");
     let mut document = installation.document("counted", spec());
     installation.apply(&document).done();
     let applied = installation.moment();
     installation.apply(&document).done();
-    assert_eq!(installation.requests(&applied), each(&[]));
+    assert_eq!(installation.writes(&applied), each(&[]));
 
     document["spec"]["permissions"][0] = rule("look", &["get", "list", "watch"]);
     installation.apply(&document).done();
@@ -41,7 +41,7 @@ async fn a_worker_that_takes_over_what_is_done_writes_what_is_changed_and_nothin
 }
 
 #[tokio::test]
-async fn another_spelling_or_order_of_the_same_is_no_request() {
+async fn another_spelling_or_order_of_the_same_is_no_write() {
     let environment = Environment::group("changes", CLUSTERS).await.unwrap();
     let installation = Installation::new(&environment, "spelled");
     let mut document = installation.document("spelled", spec());
@@ -59,7 +59,7 @@ async fn another_spelling_or_order_of_the_same_is_no_request() {
         }
     }
     installation.apply(&document).done();
-    assert_eq!(installation.requests(&applied), each(&[]));
+    assert_eq!(installation.writes(&applied), each(&[]));
     for cluster in installation.clusters() {
         assert_eq!(part(cluster, "spelled", "resourcequota/compute", ".spec.hard.limits\\.cpu"), "1");
     }

@@ -22,6 +22,7 @@ static VARYING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z?", "TIME"),
         (r"\b\d+(ms|s|m|h|d)( ?\d+(ms|s|m|h))*\b", "AGE"),
         (r" for AGE", ""),
+        (r", seen AGE ago", ""),
         // A server without authentication does not know who asks it.
         (r"\banonymous\b", "ann"),
         // Columns are as wide as what is in them.

@@ -20,7 +20,7 @@ use common::installation::{CLUSTERS, Installation, Worker, timeout, until};
 use dcm_core::port::clock::Seeded;
 use dcm_testenv::effort::{budget, seed};
 use dcm_testenv::{Environment, Standalone};
-use proof::{assert_all_have_the_same, assert_fences_grow, is_nothing_left, owners};
+use proof::{assert_all_have_the_same, assert_fences_grow, is_nothing_left, is_tidy, owners};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
@@ -138,6 +138,8 @@ async fn survives(installation: &Installation<'_>, prefix: &str, storm: &Storm) 
         }
     });
     all_done(installation, storm.clouds).await;
+    // Nobody waits for that: it goes behind the work.
+    until("answered requests to be gone", async || is_tidy(installation, prefix).await.then_some(())).await;
     assert_all_have_the_same(installation, prefix, storm.clouds).await;
     drop(workers);
     let fewer = (storm.deaths / 4).max(1);

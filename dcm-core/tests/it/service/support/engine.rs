@@ -367,6 +367,7 @@ impl Held {
             observed_generation: self.generation,
             state,
             since: now(),
+            seen: None,
             cause: self.causes.get(cluster).cloned(),
             objects: Vec::new(),
             requests: self.wanted_requests(cluster).into_iter().map(request).collect(),
@@ -478,6 +479,10 @@ impl Synchronizer for Engine {
             }
             held.generation
         })
+    }
+
+    async fn look_again(&self, _: &ContextId) -> Result<(), Error> {
+        self.call("look_again").map(drop)
     }
 
     async fn reconcile(&self, id: &ContextId) -> Result<Generation, Error> {

@@ -73,6 +73,10 @@ impl Synchronizer for Failing {
         self.make(self.inner.remove(id, removal)).await
     }
 
+    async fn look_again(&self, id: &ContextId) -> Result<(), Error> {
+        self.make(self.inner.look_again(id)).await
+    }
+
     async fn reconcile(&self, id: &ContextId) -> Result<Generation, Error> {
         self.make(self.inner.reconcile(id)).await
     }

@@ -88,6 +88,10 @@ pub const INVARIANTS: &[Invariant] = &[
     },
     Invariant { name: "the write budget is kept", holds: pace::the_write_budget_is_kept },
     Invariant { name: "a status claims only what is", holds: status::a_status_claims_only_what_is },
+    Invariant {
+        name: "what is reported as applied was seen",
+        holds: status::what_is_reported_as_applied_was_seen,
+    },
     Invariant { name: "nobody goes round in circles", holds: pace::nobody_goes_round_in_circles },
 ];
 

@@ -20,20 +20,42 @@ const UNAWARE: Duration = Duration::from_secs(60);
 
 /// When a lane's record says that it is done, what it names is there; when it says that it is removed, nothing is.
 pub(super) fn a_status_claims_only_what_is(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
-    let Event::Stored(Write::Create { path, document } | Write::Update { path, document, .. }) = event else {
-        return Ok(());
-    };
-    let mut segments = path.segments();
-    let (Some("lanes"), Some(context)) = (segments.next(), segments.next()) else { return Ok(()) };
-    let Some((cluster, context)) = path::cluster_of(path).zip(ContextId::new(context).ok()) else {
-        return Ok(());
-    };
-    let Ok(lane) = document.read::<Lane>() else { return Ok(()) };
+    let Some((cluster, context, lane)) = stored_lane(event) else { return Ok(()) };
     match lane.state {
         LaneState::Done => everything_is_there(scene, &cluster, &context, &lane),
         LaneState::Removed => nothing_is_there(scene, &cluster, &context),
         _ => Ok(()),
     }
+}
+
+/// When a lane's record says that it is done, since somebody asked last, what was not there by then is there.
+pub(super) fn what_is_reported_as_applied_was_seen(scene: &Scene<'_>, event: &Event) -> Result<(), String> {
+    let Some((cluster, context, lane)) = stored_lane(event) else { return Ok(()) };
+    let Some(asked) = scene.facts.asked(&context, lane.attempt) else { return Ok(()) };
+    let wanted = root(scene, &context).and_then(|root| wanted(&lane, &root)).unwrap_or_default();
+    if lane.state != LaneState::Done {
+        return Ok(());
+    }
+    let objects = objects(scene, &cluster);
+    for (key, record) in &lane.objects {
+        let is_wanted = record.manifest.is_some_and(|hash| wanted.contains(&hash));
+        let is_told = lane.causes.iter().any(|cause| cause.object.as_ref() == Some(key));
+        // What somebody did since may have come after the look.
+        let is_older = scene.meddled.last(&cluster, key).is_some_and(|last| last < asked);
+        if is_wanted && is_older && !is_told {
+            is_as_recorded(&objects, &cluster, key, record)?;
+        }
+    }
+    Ok(())
+}
+
+/// The lane that a record is of which was stored, and the record.
+fn stored_lane(event: &Event) -> Option<(ClusterId, ContextId, Lane)> {
+    let Event::Stored(Write::Create { path, document } | Write::Update { path, document, .. }) = event else {
+        return None;
+    };
+    let context = path::context_of_lane(path)?;
+    Some((path::cluster_of(path)?, context, document.read().ok()?))
 }
 
 fn everything_is_there(

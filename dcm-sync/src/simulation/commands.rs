@@ -1,0 +1,35 @@
+//! Commands that people give, which do their work by themselves.
+
+use std::time::Duration;
+
+use super::scenario::{Act, Draw, Scenario};
+use super::wish::Wish;
+use crate::sim::Seeded;
+
+/// Most commands of a scenario.
+const COMMANDS_MAX: u64 = 4;
+
+/// In some scenarios people give commands, mostly for what is wanted already, and often where no worker runs.
+pub(super) fn let_command(seed: u64, scenario: &mut Scenario) {
+    let draw = Draw { random: Seeded::named(seed, "commands"), restless: false };
+    if !draw.one_in(4) {
+        return;
+    }
+    if draw.one_in(2) {
+        scenario.workers.clear();
+        scenario.acts.retain(|(_, act)| !matches!(act, Act::Start { .. }));
+    }
+    let applied = |(_, act): &(Duration, Act)| match act {
+        Act::Wish { context, wish: wish @ (Wish::Apply(_) | Wish::ApplyAsPlanned(_)), .. } => {
+            Some((*context, *wish))
+        }
+        _ => None,
+    };
+    let applied: Vec<_> = scenario.acts.iter().filter_map(applied).collect();
+    let Some(last) = applied.len().checked_sub(1).and_then(|last| u64::try_from(last).ok()) else { return };
+    for _ in 0..draw.count(1, COMMANDS_MAX) {
+        let (context, wish) = applied[draw.count(0, last)];
+        scenario.acts.push((draw.moment(), Act::Command { context, wish }));
+    }
+    scenario.acts.sort_by_key(|(at, _)| *at);
+}
