@@ -68,8 +68,8 @@ pub struct LaneStatus {
     pub state: LaneState,
     /// Since when it is so.
     pub since: Timestamp,
-    /// When each object was last seen to be as desired because somebody asked (an apply, a renewal, a reconciliation, or the end of a
-    /// pause). A worker also follows the cluster, and tells later changes in the causes; without a worker, later changes are not known.
+    /// When every object was last seen as desired because of an apply, a renewal, a reconciliation or a resume. A worker also watches the
+    /// cluster and reports later changes in the causes. Without a worker, later changes are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Timestamp>,
     /// Why it is not further.

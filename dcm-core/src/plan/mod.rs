@@ -261,7 +261,7 @@ pub enum Why {
     NotListed,
     /// The object is among ours, although it was not recorded.
     NotRecorded,
-    /// Somebody asked for it since it was seen.
+    /// An apply, or another command, asks for it to be read again.
     Asked,
     /// The object is gone already.
     AlreadyGone,
@@ -300,7 +300,7 @@ impl fmt::Display for Why {
             Self::HoldsContents => "it holds objects of others",
             Self::NotListed => "it is recorded, but not among ours",
             Self::NotRecorded => "it is among ours, but not recorded",
-            Self::Asked => "somebody asked for it since it was seen",
+            Self::Asked => "a command asks for it to be read again",
             Self::AlreadyGone => "it is gone already",
             Self::Going => "it is being deleted",
             Self::StillBinds => "it is being deleted, and still has subjects",
@@ -329,7 +329,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// A plan that reads these objects by their names, all at once, and does nothing else.
+    /// Makes a plan that only reads these objects by their names, all at once.
     pub fn reading(objects: impl IntoIterator<Item = (GroupVersionKind, ObjectKey)>) -> Self {
         let step =
             |(kind, key)| Step { wave: Wave::Apply(Stage(0)), kind, key, work: Work::Look, why: Why::Asked };

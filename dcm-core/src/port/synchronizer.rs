@@ -307,8 +307,8 @@ pub trait Synchronizer: Send + Sync + 'static {
     /// [`Error`].
     async fn remove(&self, id: &ContextId, removal: Removal) -> Result<Generation, Error>;
 
-    /// Has each cluster of an app context looked at again before the context counts as done, and what differs there made good, as an
-    /// apply of what is wanted already does. Where the context is paused, to be gone, or unknown, nothing happens.
+    /// Looks at each cluster of an app context again and corrects what differs, as an unchanged apply does. Until then the context is not
+    /// done. Does nothing for a context that is paused, removed or unknown.
     ///
     /// # Errors
     /// [`Error`].

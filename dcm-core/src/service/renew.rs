@@ -57,9 +57,8 @@ impl Looked {
 
 impl LogicalClouds {
     /// Renews the credentials of one user, or of every user whose credentials are due: two thirds of their life are over.
-    /// Where nobody's are, a renewal that was cut off is finished, and its users are told. Either way each cluster is looked at
-    /// again. Returns when the synchronizer
-    /// has taken it; follow the work with [`LogicalClouds::watch`].
+    /// If none are due, finishes a renewal that was cut off and returns its users. Either way, each cluster is looked at again. Returns
+    /// when the synchronizer has accepted the work; follow it with [`LogicalClouds::watch`].
     ///
     /// # Errors
     /// [`Error::NotFound`]; [`Error::NotApplied`]; [`Error::NeedsUser`] for one user who keeps the key; errors of keys,
@@ -71,37 +70,39 @@ impl LogicalClouds {
         cloud: &LogicalCloudName,
         user: Option<&UserName>,
     ) -> Result<Renewed, Error> {
-        let renewing =
-            load::contending(Kind::LogicalCloud, cloud, || self.renew_once(caller, project, cloud, user));
-        match user {
-            Some(user) => {
-                let about = about_users(project, cloud, &BTreeSet::from([user.clone()]));
-                self.audited(caller, Action::Renew, about, renewing).await
-            }
-            // It is kept once it is known whose are due: mostly nobody's.
-            None => renewing.await,
+        if let Some(user) = user {
+            let once = || self.renew_user(caller, project, cloud, user);
+            let renewing = load::contending(Kind::LogicalCloud, cloud, once);
+            let about = about_users(project, cloud, &BTreeSet::from([user.clone()]));
+            return self.audited(caller, Action::Renew, about, renewing).await;
         }
+        let renewed = self.renew_due(caller, project, cloud).await?;
+        if renewed.generation.is_none() {
+            let (place, ..) = load::standing(&*self.documents, project, cloud).await?;
+            self.synchronizer.look_again(&place.context_id()).await.map_err(Error::Synchronizer)?;
+        }
+        Ok(renewed)
     }
 
-    async fn renew_once(
+    /// Renews the credentials that are due, as [`renew`](Self::renew) does, but looks at no cluster if none are. For a caller that has just
+    /// applied the logical cloud: the apply looks at each cluster already.
+    ///
+    /// # Errors
+    /// As of [`renew`](Self::renew).
+    pub async fn renew_due(
         &self,
         caller: &Caller,
         project: &ProjectName,
         cloud: &LogicalCloudName,
-        user: Option<&UserName>,
     ) -> Result<Renewed, Error> {
-        match user {
-            Some(user) => self.renew_user(caller, project, cloud, user).await,
-            None => {
-                let Some(looked) = self.look(project, cloud).await? else { return Ok(Renewed::default()) };
-                let renewed = self.renew_or_finish(caller, &looked).await?;
-                if renewed.generation.is_none() {
-                    let id = looked.standing.loaded.place.context_id();
-                    self.synchronizer.look_again(&id).await.map_err(Error::Synchronizer)?;
-                }
-                Ok(renewed)
+        // The audit log gets an entry once it is known whose credentials are due: usually none are.
+        let once = || async {
+            match self.look(project, cloud).await? {
+                Some(looked) => self.renew_or_finish(caller, &looked).await,
+                None => Ok(Renewed::default()),
             }
-        }
+        };
+        load::contending(Kind::LogicalCloud, cloud, once).await
     }
 
     async fn renew_user(

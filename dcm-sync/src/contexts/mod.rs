@@ -209,20 +209,20 @@ impl Contexts {
         self.change(id, remove).await.map(|(generation, _)| generation)
     }
 
-    /// An apply, or a removal, of what is wanted already asks for another look at each cluster, and another try. A removal that is
-    /// over asks for nothing.
+    /// Asks for another look at each cluster, and another try, for an apply or a removal that changes nothing. A removal that is over asks
+    /// for nothing.
     async fn ask_again(
         &self,
         id: &ContextId,
         root: &Root,
         condition: &Condition,
     ) -> Result<Generation, Error> {
-        let mut is_over = root.intent == Intent::Absent;
-        if is_over {
-            self.visit_lanes(id, root, |_, lane| is_over &= Root::is_gone(lane)).await?;
-        }
-        if is_over {
-            return Ok(root.generation);
+        if root.intent == Intent::Absent {
+            let mut is_over = true;
+            self.visit_lanes(id, root, |_, lane| is_over &= lane.is_none_or(|lane| lane.is_at(None))).await?;
+            if is_over {
+                return Ok(root.generation);
+            }
         }
         let ask = |now: &mut Root| {
             let is_the_same = now.generation == root.generation;

@@ -39,8 +39,6 @@ pub struct LaneProspect {
     pub issued: BTreeMap<Arc<str>, Option<Arc<str>>>,
     /// A generation that the cluster was found to hold, and the store does not know of.
     pub ahead: Option<Generation>,
-    /// Whether what somebody else deleted would be made anew, also where that is done only when asked.
-    pub asked_again: bool,
     /// What the cluster said that it is when a worker first reached it.
     pub identity: Option<ClusterUid>,
 }
@@ -72,7 +70,7 @@ impl Contexts {
             context.placements.keys().map(|cluster| (cluster.clone(), LaneProspect::default())).collect();
         for (cluster, lane) in lanes {
             if context.placements.contains_key(&cluster) || !lane.is_at(None) {
-                clusters.insert(cluster, LaneProspect::of(lane, next.attempt));
+                clusters.insert(cluster, LaneProspect::of(lane));
             }
         }
         for (cluster, found) in &mut clusters {
@@ -84,9 +82,8 @@ impl Contexts {
 }
 
 impl LaneProspect {
-    fn of(lane: Lane, attempt: u64) -> Self {
+    fn of(lane: Lane) -> Self {
         Self {
-            asked_again: lane.settled < attempt,
             objects: lane.objects,
             kinds: lane.kinds,
             issued: lane.issued.into_iter().map(|answer| (answer.name, answer.account)).collect(),

@@ -42,7 +42,7 @@ pub enum Safeguard {
     PlanCompared,
     /// Nor is an object written that has changed since then.
     PlanHeld,
-    /// What somebody asks for is looked at again before it is called done.
+    /// Each attempt looks at the cluster again before the lane is done.
     SeenWhenAsked,
     /// What somebody else changes is brought back.
     DriftCorrected,

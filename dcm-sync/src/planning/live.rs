@@ -93,7 +93,8 @@ pub(super) async fn live_plan(
         ahead: recorded.ahead,
         withdraws: false,
         removal: place.context.removal,
-        asked_again: recorded.asked_again,
+        // Each apply asks again.
+        asked_again: true,
         in_doubt: false,
         is_watched: false,
     };

@@ -27,7 +27,7 @@ pub(crate) struct Lane {
     pub bundle: Option<ContentHash>,
     /// The generation whose work was begun last.
     pub generation: Generation,
-    /// The root's attempt that was looked at last. While the state is `done`: the last one in which all was seen as it is wanted.
+    /// The root's attempt that was worked on last. While the state is `done`: the last attempt that saw every object as desired.
     #[serde(default)]
     pub attempt: u64,
     /// The root's attempt in which all namespaces were there last: a later one may make again what is gone.
@@ -40,7 +40,7 @@ pub(crate) struct Lane {
     /// Fence of the worker that wrote this.
     pub fence: Fence,
     pub since: Timestamp,
-    /// When all was last seen as it is wanted, in answer to somebody who asked; none: never yet.
+    /// When an attempt last saw every object as desired; none before the first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Timestamp>,
     /// Kinds of what may have been made on the cluster: written before the first request that may make one. While
@@ -226,7 +226,7 @@ impl Lane {
         self.causes.iter().any(|cause| cause.reason.needs_somebody())
     }
 
-    /// True when the lane is where it is to be, and was looked at since somebody asked last.
+    /// True when the lane is where it is to be, as the root's last attempt saw it.
     pub(crate) fn is_seen_at(&self, wanted: Option<ContentHash>, root: &Root) -> bool {
         self.is_at(wanted) && (wanted.is_none() || self.attempt == root.attempt)
     }

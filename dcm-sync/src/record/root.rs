@@ -23,8 +23,8 @@ pub(crate) struct Root {
     pub generation: Generation,
     /// Its first generation: a context that was forgotten and is wanted again begins with another one.
     pub begun: Generation,
-    /// Raised when somebody applies, or asks again for what is wanted already: each cluster is looked at again, and lanes that are
-    /// stuck try at once.
+    /// Raised by each apply, and by each command that asks for another look: every cluster is looked at again, and stuck lanes retry at
+    /// once.
     pub attempt: u64,
     pub intent: Intent,
     pub paused: bool,
@@ -204,16 +204,11 @@ impl Root {
         !self.forgetting && self.leaving.contains_key(cluster)
     }
 
-    /// Asks for another look at each cluster where it is wanted; false where it is to be gone.
+    /// Begins another attempt if the context is wanted; returns whether it did.
     pub(crate) fn ask_again(&mut self) -> bool {
         let is_wanted = self.intent == Intent::Present;
         self.attempt += u64::from(is_wanted);
         is_wanted
-    }
-
-    /// True where a removal of what is to be gone already asks for no other try.
-    pub(crate) fn is_gone(lane: Option<&Lane>) -> bool {
-        lane.is_none_or(|lane| lane.is_at(None))
     }
 
     /// All clusters that are named, wanted or being removed.

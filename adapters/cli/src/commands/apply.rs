@@ -93,7 +93,7 @@ async fn declare(session: &Session, document: &Document, agreed: Agreed) -> anyh
 /// Renews what is due, as nobody else may do it where no worker runs. The apply is accepted, whatever comes of it.
 async fn renew_due(session: &Session, worked: &[Worked]) {
     for Worked { project, cloud, .. } in worked {
-        match session.clouds().renew(project, cloud, None).await {
+        match session.clouds().renew_due(project, cloud).await {
             Ok(renewed) => renew::note(&renewed),
             Err(error) => {
                 let error = anyhow::Error::new(error);

@@ -151,6 +151,18 @@ impl Clouds<'_> {
         })
     }
 
+    /// Renews the credentials that are due after an apply.
+    pub(crate) async fn renew_due(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<Renewed, Error> {
+        Ok(match self {
+            Self::Here(store, caller) => store.clouds().renew_due(caller, project, cloud).await?,
+            Self::There(clouds) => clouds.renew(project, cloud, None).await?,
+        })
+    }
+
     /// Takes away every right of what was issued to a user.
     pub(crate) async fn revoke(
         &self,

@@ -1,4 +1,4 @@
-//! What others did while nobody looked: a command looks at the clusters before it says `done`, on real API servers.
+//! Commands look at the clusters before they report `done`, and correct what other clients changed, on real API servers.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use crate::common::Ran;
@@ -6,7 +6,7 @@ use crate::common::installation::{Installation, kubectl, registered, timeout};
 use dcm_testenv::{Cluster, Environment, Fault, Route};
 use serde_json::{Value, json};
 
-/// One is enough: what counts is what the API server tells of its objects.
+/// One is enough: each test is about the objects of one API server.
 const CLUSTERS: usize = 1;
 
 fn spec() -> Value {
@@ -17,12 +17,12 @@ fn spec() -> Value {
     })
 }
 
-/// What somebody does to a cloud on a cluster.
+/// A change that another client makes to a cloud on a cluster.
 struct Damage {
     what: &'static str,
-    /// What kubectl is told; it acts in the cloud's namespace.
+    /// The arguments of kubectl, which acts in the cloud's namespace.
     done: &'static [&'static str],
-    /// What kubectl is asked, and what it answers while nothing is damaged.
+    /// The arguments of the kubectl that reads the state, and its output before the damage.
     asked: &'static [&'static str],
     good: &'static str,
 }
@@ -57,7 +57,7 @@ const DAMAGES: [Damage; 8] = [
             "look",
             "--type=json",
             "-p",
-            r#"[{"op":"replace","path":"/subjects/0/name","value":"somebody"}]"#,
+            r#"[{"op":"replace","path":"/subjects/0/name","value":"intruder"}]"#,
         ],
         asked: &["get", "rolebinding", "look", "--ignore-not-found", "-o", "jsonpath={.subjects[*].name}"],
         good: "",
@@ -189,10 +189,9 @@ async fn done_means_seen_whatever_was_done_while_no_worker_ran_and_whichever_com
         assert_eq!(kept.state(), good, "{}, and {command}", damage.what);
         assert_eq!(kept.steps(), Vec::<Value>::new(), "{}, and {command}: nothing is left", damage.what);
     }
-    // All at once, but for what hides another one.
-    let hides =
-        ["the namespace is deleted", "a role is widened", "bindings are deleted", "a quota is raised"];
-    for damage in DAMAGES.iter().filter(|damage| !hides.contains(&damage.what)) {
+    // All deletions at once, but for that of the namespace, which would hide the others.
+    let deletes = |damage: &&Damage| damage.done[0] == "delete" && damage.done[1] != "namespace";
+    for damage in DAMAGES.iter().filter(deletes) {
         kept.kubectl(damage.done);
     }
     kept.apply().done();

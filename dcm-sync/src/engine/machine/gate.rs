@@ -75,7 +75,7 @@ impl Machine {
 fn shut_by_link(shard: &Shard, is_seen: bool) -> Option<Gate> {
     match &shard.link {
         Link::Up => None,
-        // What is done stays done while its cluster is away and nobody asks; on another cluster it is not.
+        // A lane that is done stays done while its cluster is away, until the next attempt. On another cluster it is not done.
         Link::Broken(cause) if !is_seen || is_of_another(cause) => Some(Gate::Hindered((**cause).clone())),
         Link::Down | Link::Connecting(_) | Link::Broken(_) => Some(Gate::Shut),
     }

@@ -57,10 +57,9 @@ pub(super) struct Lane {
     pub eager: bool,
     /// What was asked for by name: none when it was not there.
     pub looked: BTreeMap<ObjectKey, Option<Sighting>>,
-    /// Recorded objects that somebody asked for since they were seen: each is read by its name before it counts as there, as a watch
-    /// may be late.
+    /// Recorded objects that are not read or written yet in this attempt: the lane is done when each of them is read by its name.
     pub unseen: BTreeSet<ObjectKey>,
-    /// The last request before somebody asked: what it tells is older.
+    /// The last request before this attempt: its answer does not count for [`unseen`](Self::unseen).
     pub asked_after: Ticket,
     /// No watch tells of what is not ours: when what stands in the way is looked at again, and how often that was done.
     pub look_again: Option<Timestamp>,
@@ -161,8 +160,8 @@ impl Lane {
         }
     }
 
-    /// Reads what somebody asked for and was not seen since: namespaces first, as in one that is another's by now nothing is looked
-    /// at. None when all was seen.
+    /// A plan that reads the unseen objects; none when all are seen. Namespaces are read first: in a namespace that another client took
+    /// over, nothing is read.
     pub(super) fn reading(&self) -> Option<Plan> {
         let recorded = |key: &ObjectKey| Some((self.record.objects.get(key)?.kind.clone(), key.clone()));
         let unseen: Vec<_> = self.unseen.iter().filter_map(recorded).collect();

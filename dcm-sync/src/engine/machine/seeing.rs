@@ -125,16 +125,16 @@ impl Machine {
         }
     }
 
-    /// Somebody has asked since the lane was looked at last. What is known of its objects may be older than that: each that is recorded
-    /// is read by its name. Where nothing is known yet, the list that is made for it is late enough.
+    /// Marks the recorded objects of a lane as unseen when a new attempt begins: the watches that report them may lag behind it. A kind that
+    /// is not listed yet needs no mark, because its list begins later than the attempt.
     pub(super) fn look_where_asked(&mut self, id: &LaneId, attempt_before: Option<u64>) {
         let Some(context) = self.contexts.get(&id.context) else { return };
         let (attempt, bundle) = (context.root.attempt, context.bundle(&id.cluster));
-        let (keeps, asked_after) = (self.options.keeps(Safeguard::SeenWhenAsked), self.last_ticket());
+        let asked_after = self.last_ticket();
         let Some(shard) = self.shards.get_mut(&id.cluster) else { return };
         let Some(lane) = shard.lanes.get_mut(&id.context) else { return };
         let Some(bundle) = bundle else { return lane.unseen = BTreeSet::new() };
-        if attempt_before == Some(attempt) || lane.record.attempt == attempt || !keeps {
+        if attempt_before == Some(attempt) || lane.record.attempt == attempt {
             return;
         }
         let (watches, objects) = (&shard.watches, &lane.record.objects);

@@ -138,7 +138,7 @@ async fn survives(installation: &Installation<'_>, prefix: &str, storm: &Storm) 
         }
     });
     all_done(installation, storm.clouds).await;
-    // Nobody waits for that: it goes behind the work.
+    // A worker deletes answered requests after the cloud is done.
     until("answered requests to be gone", async || is_tidy(installation, prefix).await.then_some(())).await;
     assert_all_have_the_same(installation, prefix, storm.clouds).await;
     drop(workers);
