@@ -206,6 +206,22 @@ mod tests {
     }
 
     #[test]
+    fn the_connection_that_is_idle_longest_makes_room() {
+        let places = Arc::new(Places::new(3, 3));
+        let held = [(); 3].map(|()| places.take(None).unwrap());
+        for place in [0, 1, 2, 0] {
+            assert!(held[place].state.ask());
+            held[place].state.answer();
+            held[place].sent();
+        }
+        let ended = || held.each_ref().map(|place| place.state.is_ended());
+        let _fourth = places.take(None).unwrap();
+        assert_eq!(ended(), [false, true, false]);
+        let _fifth = places.take(None).unwrap();
+        assert_eq!(ended(), [false, true, true]);
+    }
+
+    #[test]
     fn who_has_no_limit_of_their_own_may_take_all() {
         let places = Arc::new(Places::new(3, 1));
         let taken = [(); 3].map(|()| places.take(None).unwrap());
