@@ -12,6 +12,14 @@ pub enum Reader {
     PlatformAdmin,
 }
 
+/// What an object can't be made in; a person makes it, or changes the document.
+#[must_use]
+pub fn missing_namespace(namespace: &str) -> String {
+    format!(
+        "the namespace {namespace} does not exist on the cluster: create it there, or change what is wanted in it"
+    )
+}
+
 /// What an error says, and what each error below it says.
 ///
 /// ```

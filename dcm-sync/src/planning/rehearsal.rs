@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use dcm_core::causes;
 use dcm_core::fields::changes;
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::plan::{Plan, Rehearsal, Terms, Work};
@@ -110,7 +111,10 @@ async fn one(
             Rehearsal::Changes(before.map(|before| changes(kind, &before.body, &after)).unwrap_or_default())
         }
         Err(Error::UnknownKind { .. }) => unchecked(NO_DEFINITION),
-        Err(Error::NotFound) if write.observed.is_none() => unchecked(NO_NAMESPACE),
+        Err(Error::NotFound) if write.observed.is_none() => match &key.namespace {
+            Some(namespace) => Rehearsal::Unchecked(causes::missing_namespace(namespace)),
+            None => unchecked(NO_NAMESPACE),
+        },
         Err(Error::Forbidden { .. } | Error::NotFound)
             if binds_any(kind, &write.object.manifest, missing) =>
         {

@@ -41,6 +41,11 @@ impl fmt::Display for WorkerId {
     }
 }
 
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// Who owns a cluster with all its lanes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -50,9 +55,10 @@ pub(crate) struct Shard {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub owner: Option<WorkerId>,
     pub fence: Fence,
-    /// It was given back while requests without an answer could still take effect.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unanswered: bool,
+    /// For how many milliseconds after it was given back requests without an answer can still take effect; 0: all are answered. No
+    /// time of day, as clocks need not agree.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub unanswered_ms: u64,
     /// What the cluster said it is when it was first seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<ClusterUid>,

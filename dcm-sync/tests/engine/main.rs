@@ -9,6 +9,7 @@ mod ending;
 mod fixture;
 mod forged;
 mod gates;
+mod goes_on;
 mod heavy;
 mod hindrances;
 mod identity;

@@ -17,6 +17,7 @@ mod deploy;
 mod drift;
 mod emco;
 mod ending;
+mod hindered;
 mod killed;
 mod life;
 mod limits;

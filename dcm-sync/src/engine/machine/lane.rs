@@ -249,11 +249,6 @@ impl Lane {
         self.lost.as_ref().filter(|lost| lost.until > now).map(|lost| lost.generation)
     }
 
-    /// True when a request without an answer may still take effect.
-    pub(super) fn is_unanswered(&self, now: Timestamp) -> bool {
-        self.unanswered_until(now).is_some()
-    }
-
     /// Until when a request without an answer may still take effect, or what an earlier owner sent to the store; none when all
     /// that was sent has come.
     pub(super) fn unanswered_until(&self, now: Timestamp) -> Option<Timestamp> {

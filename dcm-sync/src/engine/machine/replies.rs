@@ -1,12 +1,14 @@
 //! What clusters answer and tell.
 
+use std::time::Duration;
+
 use dcm_core::app_context::Generation;
 use dcm_core::causes;
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{Recorded, RequestWork, Step, Wave, Why, Work};
 use dcm_core::port::clock::Random as _;
 use dcm_core::port::cluster::{self, Deletion, Object, Origin};
-use dcm_core::status::{Cause, Reason};
+use dcm_core::status::{Cause, LaneState, Reason};
 
 use super::Machine;
 use super::lane::Lane;
@@ -20,6 +22,13 @@ use crate::record::Kept;
 
 /// The first wait after a refusal that only somebody can mend is this many times longer than after a passing failure.
 pub(super) const REFUSED_WAIT_FACTOR: u32 = 10;
+
+/// How many failures of a lane in a row are tried again as soon as after a passing failure, when the cluster refused what a policy
+/// or a right may allow in the next moment. Together some 3 s: API servers read their admission policies anew each second.
+const REFUSED_TRIES_SOON: u32 = 3;
+
+/// Longest wait of a removal that is refused: nothing tells when the refusal is gone, and somebody may wait for it.
+const REFUSED_REMOVAL_WAIT_MAX: Duration = Duration::from_secs(10);
 
 impl Machine {
     pub(super) fn replied(&mut self, ticket: Ticket, reply: Result<Reply, cluster::Error>) {
@@ -304,25 +313,37 @@ impl Machine {
     }
 
     pub(super) fn step_failed(&mut self, id: &LaneId, step: &Step, error: &cluster::Error) {
-        let factor = if error.is_retryable() { 1 } else { REFUSED_WAIT_FACTOR };
+        let is_refused = !error.is_retryable();
+        // Whoever asks again may have cleared away what refused it, and an API server goes by its old rules for a second or two.
+        let is_tried_soon = is_refused
+            && matches!(error, cluster::Error::Forbidden { .. } | cluster::Error::Invalid { .. })
+            && self.lane_mut(id).is_some_and(|lane| lane.failures < REFUSED_TRIES_SOON);
+        let factor = if is_refused && !is_tried_soon { REFUSED_WAIT_FACTOR } else { 1 };
+        let reason = if is_tried_soon { Reason::Retrying } else { reason_of(error) };
         // Only what a write of a manifest breaks is about the project's own document.
         let is_write = matches!(step.work, Work::Create { .. } | Work::Update { .. });
-        let message = match (error, &step.work, &step.key.namespace) {
-            (cluster::Error::NotFound, Work::Create { .. }, Some(namespace)) => missing_namespace(namespace),
-            _ if is_write => error.sentence_of_write(),
-            _ => error.sentence(),
+        let cause = match (error, &step.work, &step.key.namespace) {
+            // The cluster's own words name less.
+            (cluster::Error::NotFound, Work::Create { .. }, Some(namespace)) => {
+                cause(reason, &causes::missing_namespace(namespace), step)
+            }
+            _ => {
+                let message = if is_write { error.sentence_of_write() } else { error.sentence() };
+                cause(reason, &message, step).detailed(causes::told(error))
+            }
         };
-        let cause = cause(reason_of(error), &message, step).detailed(causes::told(error));
         self.hinder_step(id, step, cause, factor);
     }
 
     /// A step is tried again after a wait, so many times longer than after a passing failure.
     pub(super) fn hinder_step(&mut self, id: &LaneId, step: &Step, cause: Cause, factor: u32) {
         let random = self.jitter.next();
-        let (min, max) = (self.options.retry_min * factor, self.options.retry_max * factor);
+        let (min, longest) = (self.options.retry_min * factor, self.options.retry_max * factor);
         let now = self.now;
         let Some(lane) = self.lane_mut(id) else { return };
         lane.failures = lane.failures.saturating_add(1);
+        let is_refused_removal = factor > 1 && lane.record.state == LaneState::Removing;
+        let max = if is_refused_removal { longest.min(REFUSED_REMOVAL_WAIT_MAX) } else { longest };
         let at = now + backoff::delay(lane.failures, min, max, random);
         // Of the steps of one wave the first try counts; a time that is over belongs to an earlier wave.
         let earlier = lane.retry_at.filter(|earlier| *earlier > now);
@@ -391,11 +412,4 @@ impl Machine {
         }
         self.ready.insert(LaneId { cluster: cluster.clone(), context });
     }
-}
-
-/// What an object can't be made in; a person makes it, or changes the document.
-fn missing_namespace(namespace: &str) -> String {
-    format!(
-        "the namespace {namespace} does not exist on the cluster: create it there, or change what is wanted in it"
-    )
 }

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
+use std::time::Duration;
 
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ContextId;
@@ -79,8 +80,8 @@ pub(super) struct Shard {
 pub(super) enum Left {
     /// It gave it back when all that it had sent was answered.
     Answered,
-    /// It gave it back, and what it had sent without an answer may still take effect.
-    Unanswered,
+    /// It gave it back, and what it had sent without an answer may still take effect for so long.
+    Unanswered(Duration),
     /// It gave no sign of life: whatever it had sent, to the cluster and to the store, may still take effect.
     Dead,
 }
@@ -199,6 +200,16 @@ impl Shard {
     /// True when the worker that had it before may have sent what has not taken effect yet.
     pub(super) fn is_inherited(&self) -> bool {
         self.left != Left::Answered
+    }
+
+    /// Until when what the worker before it sent may still take effect.
+    pub(super) fn late_until(&self, limit: Duration) -> Timestamp {
+        let lasts = match self.left {
+            Left::Answered => Duration::ZERO,
+            Left::Unanswered(lasts) => lasts.min(limit),
+            Left::Dead => limit,
+        };
+        self.acquired + lasts
     }
 
     /// The fence of a shard that nobody owns.

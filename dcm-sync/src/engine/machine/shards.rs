@@ -1,11 +1,14 @@
 //! Taking, reaching, losing and giving back shards.
 
+use std::time::Duration;
+
 use dcm_core::causes;
 use dcm_core::name::ClusterId;
 use dcm_core::port::clock::Random as _;
 use dcm_core::port::cluster::{self, Fence};
 use dcm_core::port::store::{self, Version};
 use dcm_core::status::Cause;
+use jiff::SignedDuration;
 
 use super::Machine;
 use super::session::Life;
@@ -20,6 +23,11 @@ use crate::engine::bucket::Bucket;
 use crate::engine::event::What;
 use crate::engine::io::{Effect, Epoch, Identified, LaneId};
 use crate::record::{self, SCHEMA};
+
+/// Whole milliseconds, and not less than the time.
+fn millis_up(time: SignedDuration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(0) + 1
+}
 
 impl Machine {
     pub(super) fn shard_mut(&mut self, cluster: &ClusterId) -> &mut Shard {
@@ -75,10 +83,10 @@ impl Machine {
             }
         }
         let mut record = shard.record.as_ref().map(|(record, _)| record.clone()).unwrap_or_default();
-        let left = match (&record.owner, std::mem::take(&mut record.unanswered)) {
+        let left = match (&record.owner, std::mem::take(&mut record.unanswered_ms)) {
             (Some(_), _) => Left::Dead,
-            (None, true) => Left::Unanswered,
-            (None, false) => Left::Answered,
+            (None, 0) => Left::Answered,
+            (None, unanswered) => Left::Unanswered(Duration::from_millis(unanswered)),
         };
         if !self.may_take(cluster) {
             return;
@@ -207,10 +215,11 @@ impl Machine {
 
     fn acquired(&mut self, cluster: &ClusterId) {
         self.publish(cluster, None, What::Acquired);
-        let (now, until) = (self.now, self.now + self.options.late_request_limit);
+        let (now, limit) = (self.now, self.options.late_request_limit);
         let reads_again = self.options.keeps(Safeguard::RecordsReadAgain);
         let shard = self.shard_mut(cluster);
         shard.acquired = now;
+        let until = shard.late_until(limit);
         if shard.is_inherited() {
             shard.lanes.values_mut().for_each(|lane| lane.inherit(now, until));
         }
@@ -248,7 +257,7 @@ impl Machine {
             return;
         };
         // It was taken once more since the alarm was set.
-        let until = shard.acquired + self.options.late_request_limit;
+        let until = shard.late_until(self.options.late_request_limit);
         if until > self.now {
             return self.timers.set(until, Alarm::Reread(cluster.clone()));
         }
@@ -297,8 +306,9 @@ impl Machine {
             return;
         }
         let Some((record, _)) = &shard.record else { return };
-        let unanswered = shard.lanes.values().any(|lane| lane.is_unanswered(self.now));
-        let record = record::Shard { owner: None, unanswered, ..record.clone() };
+        let unanswered = shard.lanes.values().filter_map(|lane| lane.unanswered_until(self.now)).max();
+        let unanswered_ms = unanswered.map_or(0, |until| millis_up(until.duration_since(self.now)));
+        let record = record::Shard { owner: None, unanswered_ms, ..record.clone() };
         self.shard_mut(cluster).giving_back = true;
         self.save_shard(cluster, record);
     }

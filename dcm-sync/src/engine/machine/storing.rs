@@ -100,8 +100,10 @@ impl Machine {
         loaded: Result<Option<(record::Lane, Version)>, store::Error>,
     ) {
         let now = self.now;
-        let inherited = self.shards.get(&id.cluster).is_some_and(|shard| shard.is_inherited());
-        let until = now + self.options.late_request_limit;
+        let limit = self.options.late_request_limit;
+        let inherited = self.shards.get(&id.cluster).filter(|shard| shard.is_inherited());
+        // By then all has come that another worker sent, however often the record is read.
+        let inherited_until = inherited.map(|shard| shard.late_until(limit));
         let is_awaited = |lane: &&mut Lane| lane.reading.ticket() == Some(ticket);
         let Some(lane) = self.lane_mut(id).filter(is_awaited) else { return };
         let is_outdated = lane.reading == Reading::Outdated(ticket);
@@ -116,7 +118,7 @@ impl Machine {
                 if is_outdated {
                     lane.reading = Reading::Stale;
                 }
-                if inherited {
+                if let Some(until) = inherited_until {
                     lane.inherit(now, until);
                 }
                 self.forget_results(id);
