@@ -9,30 +9,33 @@ use std::time::Duration;
 use dcm_core::port::clock::Clock;
 use futures::stream::Stream;
 
-/// Measures steps of the loop. Clones measure together.
+/// Measures steps of the loop. Clones measure together. One pointer, as each watch has a clone: some for each cluster.
 #[derive(Clone)]
-pub(super) struct Pace {
+pub(super) struct Pace(Arc<Measured>);
+
+struct Measured {
     clock: Arc<dyn Clock>,
     /// The longest step, in microseconds.
-    longest: Arc<AtomicU64>,
+    longest: AtomicU64,
 }
 
 impl Pace {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, longest: Arc::default() }
+        Self(Arc::new(Measured { clock, longest: AtomicU64::default() }))
     }
 
     /// The longest step until now.
     pub(super) fn longest(&self) -> Duration {
-        Duration::from_micros(self.longest.load(Ordering::Relaxed))
+        Duration::from_micros(self.0.longest.load(Ordering::Relaxed))
     }
 
     /// Takes a step.
     pub(super) fn step<T>(&self, step: impl FnOnce() -> T) -> T {
-        let begun = self.clock.now();
+        let Measured { clock, longest } = &*self.0;
+        let begun = clock.now();
         let done = step();
-        let took = self.clock.now().duration_since(begun).as_micros();
-        self.longest.fetch_max(u64::try_from(took).unwrap_or_default(), Ordering::Relaxed);
+        let took = clock.now().duration_since(begun).as_micros();
+        longest.fetch_max(u64::try_from(took).unwrap_or_default(), Ordering::Relaxed);
         done
     }
 

@@ -46,7 +46,7 @@ impl Machine {
         if let Some(gate) = shut_by_link(shard, is_seen) {
             return gate;
         }
-        if lane.retry_at.is_some_and(|at| at > self.now) || lane.is_busy() {
+        if lane.retry_at().is_some_and(|at| at > self.now) || lane.is_busy() {
             return Gate::Shut;
         }
         shut_by_watches(shard, lane, wanted.and_then(|wanted| context.bundles.get(&wanted)))

@@ -57,21 +57,14 @@ pub(super) struct Lane {
     pub eager: bool,
     /// What was asked for by name: none when it was not there.
     pub looked: BTreeMap<ObjectKey, Option<Sighting>>,
-    /// Recorded objects that are not read or written yet in this attempt: the lane is done when each of them is read by its name.
-    pub unseen: BTreeSet<ObjectKey>,
-    /// The last request before this attempt: its answer does not count for [`unseen`](Self::unseen).
-    pub asked_after: Ticket,
-    /// No watch tells of what is not ours: when what stands in the way is looked at again, and how often that was done.
-    pub look_again: Option<Timestamp>,
-    pub looks: u32,
     /// What is in namespaces that are to go.
     pub contents: BTreeMap<Arc<str>, Contents>,
-    /// What failed, and why; without a cause what is being tried again.
-    pub errors: BTreeMap<StepKey, Option<Cause>>,
-    pub failures: u32,
-    pub retry_at: Option<Timestamp>,
     /// Since when the signer has been awaited.
     pub signer_since: Option<Timestamp>,
+    /// Recorded objects that must be read by their names before the lane is done. Boxed: most of the time all were seen.
+    pub unseen: Option<Box<Unseen>>,
+    /// What failed since something was done last. Boxed: most lanes have no failures.
+    pub failing: Option<Box<Failing>>,
     /// Requests without an answer that may still change or delete something. Boxed: there are hardly ever any.
     pub lost: Option<Box<Lost>>,
     /// What was read to see whether the cluster is as planned. Boxed: hardly ever is a lane bound.
@@ -80,6 +73,27 @@ pub(super) struct Lane {
     pub trials: Option<Box<Trials>>,
     /// Objects that somebody else changes again and again. Boxed: there are hardly ever any.
     pub contests: Option<Box<Contests>>,
+}
+
+/// Recorded objects that are not read or written yet in this attempt.
+pub(super) struct Unseen {
+    pub keys: BTreeSet<ObjectKey>,
+    /// The last request before this attempt: its answer does not count.
+    pub asked_after: Ticket,
+}
+
+/// What failed, and when it is tried again.
+#[derive(Default)]
+pub(super) struct Failing {
+    /// What failed, and why; without a cause what is being tried again.
+    pub errors: BTreeMap<StepKey, Option<Cause>>,
+    /// How many failures there were in a row.
+    pub count: u32,
+    pub retry_at: Option<Timestamp>,
+    /// When what stands in the way is looked at again: no watch tells of what is not ours.
+    pub look_again: Option<Timestamp>,
+    /// How often it was.
+    pub looks: u32,
 }
 
 /// Requests that had no answer.
@@ -95,6 +109,12 @@ pub(super) struct Lost {
 pub(super) struct StepKey {
     pub object: ObjectKey,
     pub request: Option<Arc<str>>,
+}
+
+impl Failing {
+    fn has_failed(&self, step: &Step) -> bool {
+        !self.errors.is_empty() && self.errors.contains_key(&step_key(step))
+    }
 }
 
 impl Lane {
@@ -120,15 +140,10 @@ impl Lane {
             queued: false,
             eager: false,
             looked: BTreeMap::new(),
-            unseen: BTreeSet::new(),
-            asked_after: Ticket::default(),
-            look_again: None,
-            looks: 0,
             contents: BTreeMap::new(),
-            errors: BTreeMap::new(),
-            failures: 0,
-            retry_at: None,
             signer_since: None,
+            unseen: None,
+            failing: None,
             lost: None,
             check: None,
             trials: None,
@@ -141,9 +156,8 @@ impl Lane {
     pub(super) fn reread(&mut self, record: record::Lane, version: Option<Version>) {
         let (calls, lost) = (std::mem::take(&mut self.calls), self.lost.take());
         let (check, contests, trials) = (self.check.take(), self.contests.take(), self.trials.take());
-        let (unseen, asked_after) = (std::mem::take(&mut self.unseen), self.asked_after);
-        let new = Self::new(record, version);
-        *self = Self { calls, lost, check, contests, trials, unseen, asked_after, ..new };
+        let unseen = self.unseen.take();
+        *self = Self { calls, lost, check, contests, trials, unseen, ..Self::new(record, version) };
     }
 
     /// True while nothing new can be begun: it waits for its turn, or objects of the wave are under way. What was asked of
@@ -155,8 +169,9 @@ impl Lane {
 
     /// An object was read, or written, by this request.
     pub(super) fn saw(&mut self, key: &ObjectKey, ticket: Ticket) {
-        if ticket > self.asked_after && self.unseen.remove(key) && self.unseen.is_empty() {
-            self.unseen = BTreeSet::new();
+        let Some(unseen) = &mut self.unseen else { return };
+        if ticket > unseen.asked_after && unseen.keys.remove(key) && unseen.keys.is_empty() {
+            self.unseen = None;
         }
     }
 
@@ -164,7 +179,8 @@ impl Lane {
     /// over, nothing is read.
     pub(super) fn reading(&self) -> Option<Plan> {
         let recorded = |key: &ObjectKey| Some((self.record.objects.get(key)?.kind.clone(), key.clone()));
-        let unseen: Vec<_> = self.unseen.iter().filter_map(recorded).collect();
+        let unseen: Vec<_> =
+            self.unseen.iter().flat_map(|unseen| &unseen.keys).filter_map(recorded).collect();
         let has_namespaces = unseen.iter().any(|(kind, _)| kind.is_namespace());
         let is_next = |(kind, _): &(GroupVersionKind, _)| !has_namespaces || kind.is_namespace();
         let plan = Plan::reading(unseen.into_iter().filter(is_next));
@@ -192,21 +208,42 @@ impl Lane {
 
     /// Why steps failed that are not being tried again.
     pub(super) fn told_errors(&self) -> impl Iterator<Item = &Cause> {
-        self.errors.values().flatten()
+        self.failing.iter().flat_map(|failing| failing.errors.values()).flatten()
     }
 
     /// A step is sent: should it have failed before, that is no more said of it, and still known.
     pub(super) fn try_again(&mut self, key: &StepKey) {
-        if let Some(cause) = self.errors.get_mut(key) {
+        if let Some(cause) = self.failing.as_mut().and_then(|failing| failing.errors.get_mut(key)) {
             *cause = None;
         }
     }
 
     /// A step that may have failed before did not.
     pub(super) fn forget_failure(&mut self, key: &StepKey) {
-        if self.errors.remove(key).is_some() && self.errors.is_empty() {
-            self.errors = BTreeMap::new();
+        if let Some(failing) = &mut self.failing {
+            failing.errors.remove(key);
         }
+    }
+
+    /// How many failures there were in a row.
+    pub(super) fn failures(&self) -> u32 {
+        self.failing.as_ref().map_or(0, |failing| failing.count)
+    }
+
+    /// Until when nothing is tried.
+    pub(super) fn retry_at(&self) -> Option<Timestamp> {
+        self.failing.as_ref()?.retry_at
+    }
+
+    pub(super) fn failing(&mut self) -> &mut Failing {
+        self.failing.get_or_insert_default()
+    }
+
+    /// Something failed; returns how many failures there were in a row.
+    pub(super) fn count_failure(&mut self) -> u32 {
+        let failing = self.failing();
+        failing.count = failing.count.saturating_add(1);
+        failing.count
     }
 
     /// Forgets what was under way on a connection that is no more, but for what is awaited all the same, and gives the tickets
@@ -220,8 +257,10 @@ impl Lane {
         self.eager = false;
         self.looked.clear();
         self.contents.clear();
-        self.errors.clear();
-        self.retry_at = None;
+        if let Some(failing) = &mut self.failing {
+            failing.errors.clear();
+            failing.retry_at = None;
+        }
         self.interrupt_trials();
         forgotten.into_iter().map(|(_, ticket)| ticket).collect()
     }
@@ -277,11 +316,7 @@ impl Lane {
 
     /// Begins to count anew: nothing is in the way any more.
     pub(super) fn forget_failures(&mut self) {
-        self.failures = 0;
-        self.retry_at = None;
-        self.errors.clear();
-        self.look_again = None;
-        self.looks = 0;
+        self.failing = None;
     }
 
     /// Forgets what only the way to the end needed, and what failed on it when nothing is left to do.
@@ -311,9 +346,10 @@ impl Lane {
 
     /// Forgets what stood in the way, when it is time to look again.
     pub(super) fn forget_old_looks(&mut self, now: Timestamp) {
-        if self.look_again.is_some_and(|at| at <= now) {
-            self.look_again = None;
-            self.looks = self.looks.saturating_add(1);
+        let Some(failing) = &mut self.failing else { return };
+        if failing.look_again.is_some_and(|at| at <= now) {
+            failing.look_again = None;
+            failing.looks = failing.looks.saturating_add(1);
             self.looked.retain(|_, found| found.is_none());
         }
     }
@@ -466,7 +502,7 @@ impl View for LaneView<'_> {
             // Then what takes rights away waits for its turn, and nothing passes anything.
             return step.withdraws_right();
         }
-        !self.lane.errors.is_empty() && self.lane.errors.contains_key(&step_key(step))
+        self.lane.failing.as_ref().is_some_and(|failing| failing.has_failed(step))
     }
 }
 

@@ -272,7 +272,7 @@ impl Machine {
             self.take_stock(id, bundle.as_deref());
         }
         let Some(lane) = self.lane_mut(id) else { return };
-        let untidy = !tidy && lane.failures < tidying::TRIES_MAX;
+        let untidy = !tidy && lane.failures() < tidying::TRIES_MAX;
         lane.forget_way(tidy);
         if is_bound {
             lane.end_check(number);
@@ -365,7 +365,7 @@ impl Machine {
     fn rest(&mut self, id: &LaneId) {
         let now = self.now;
         let Some(lane) = self.lane_mut(id) else { return };
-        let waits_until = lane.retry_at.filter(|at| *at > now);
+        let waits_until = lane.retry_at().filter(|at| *at > now);
         let is_told = !lane.outcomes.is_empty() || (waits_until.is_some() && !lane.is_busy());
         let must_save = lane.unsaved && is_told;
         if let Some(at) = waits_until {

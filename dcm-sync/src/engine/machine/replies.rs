@@ -143,7 +143,9 @@ impl Machine {
         };
         if let Some(lane) = self.lane_mut(id) {
             lane.looked.remove(&key);
-            lane.failures = 0;
+            if let Some(failing) = &mut lane.failing {
+                failing.count = 0;
+            }
             lane.record.objects.insert(key, record);
         }
         if is_correction {
@@ -267,7 +269,7 @@ impl Machine {
             return false;
         };
         let Some(lane) = shard.lanes.get_mut(&id.context) else { return false };
-        if lane.errors.insert(step_key(step), None).is_some() {
+        if lane.failing().errors.insert(step_key(step), None).is_some() {
             return false;
         }
         self.reopen_watch(&id.cluster, &step.kind);
@@ -300,11 +302,11 @@ impl Machine {
         let Some(call) = self.call(id).filter(|_| !self.is_paused(id)) else { return };
         let now = self.now;
         let Some(lane) = self.lane_mut(id) else { return };
-        lane.failures = lane.failures.saturating_add(1);
+        let failures = lane.count_failure();
         // The first surprise is looked at at once; an object that others keep changing is not fought over.
-        if lane.failures > 1 {
-            let at = now + backoff::delay(lane.failures - 1, min / 10, max, random);
-            lane.retry_at = Some(at);
+        if failures > 1 {
+            let at = now + backoff::delay(failures - 1, min / 10, max, random);
+            lane.failing().retry_at = Some(at);
             self.timers.set(at, Alarm::Lane(id.clone()));
         }
         let (kind, key) = (step.kind.clone(), step.key.clone());
@@ -317,7 +319,7 @@ impl Machine {
         // Whoever asks again may have cleared away what refused it, and an API server goes by its old rules for a second or two.
         let is_tried_soon = is_refused
             && matches!(error, cluster::Error::Forbidden { .. } | cluster::Error::Invalid { .. })
-            && self.lane_mut(id).is_some_and(|lane| lane.failures < REFUSED_TRIES_SOON);
+            && self.lane_mut(id).is_some_and(|lane| lane.failures() < REFUSED_TRIES_SOON);
         let factor = if is_refused && !is_tried_soon { REFUSED_WAIT_FACTOR } else { 1 };
         let reason = if is_tried_soon { Reason::Retrying } else { reason_of(error) };
         // Only what a write of a manifest breaks is about the project's own document.
@@ -341,15 +343,15 @@ impl Machine {
         let (min, longest) = (self.options.retry_min * factor, self.options.retry_max * factor);
         let now = self.now;
         let Some(lane) = self.lane_mut(id) else { return };
-        lane.failures = lane.failures.saturating_add(1);
+        let failures = lane.count_failure();
         let is_refused_removal = factor > 1 && lane.record.state == LaneState::Removing;
         let max = if is_refused_removal { longest.min(REFUSED_REMOVAL_WAIT_MAX) } else { longest };
-        let at = now + backoff::delay(lane.failures, min, max, random);
+        let at = now + backoff::delay(failures, min, max, random);
         // Of the steps of one wave the first try counts; a time that is over belongs to an earlier wave.
-        let earlier = lane.retry_at.filter(|earlier| *earlier > now);
-        lane.retry_at = Some(earlier.map_or(at, |earlier| earlier.min(at)));
-        let cause = Cause { next_try: Some(at), ..cause };
-        lane.errors.insert(step_key(step), Some(cause));
+        let failing = lane.failing();
+        let earlier = failing.retry_at.filter(|earlier| *earlier > now);
+        failing.retry_at = Some(earlier.map_or(at, |earlier| earlier.min(at)));
+        failing.errors.insert(step_key(step), Some(Cause { next_try: Some(at), ..cause }));
         let causes = lane.told_errors().cloned().collect();
         self.timers.set(at, Alarm::Lane(id.clone()));
         if matches!(step.work, Work::Look) && self.shard_mut(&id.cluster).is_listed(&step.kind) {

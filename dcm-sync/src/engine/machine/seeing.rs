@@ -10,6 +10,7 @@ use dcm_core::port::cluster::{Marks, Object, WatchEvent};
 use dcm_core::port::proof::ClusterProofKey;
 
 use super::Machine;
+use super::lane::Unseen;
 use super::shard::{Known, Watch};
 use super::timers::Alarm;
 use crate::engine::Safeguard;
@@ -133,16 +134,16 @@ impl Machine {
         let asked_after = self.last_ticket();
         let Some(shard) = self.shards.get_mut(&id.cluster) else { return };
         let Some(lane) = shard.lanes.get_mut(&id.context) else { return };
-        let Some(bundle) = bundle else { return lane.unseen = BTreeSet::new() };
+        let Some(bundle) = bundle else { return lane.unseen = None };
         if attempt_before == Some(attempt) || lane.record.attempt == attempt {
             return;
         }
         let (watches, objects) = (&shard.watches, &lane.record.objects);
         let is_known = |manifest: &&Manifest| watches.get(manifest.kind()).is_some_and(Watch::may_be_late);
         let is_recorded = |key: &&ObjectKey| objects.get(*key).is_some_and(Recorded::is_expected);
-        lane.unseen =
+        let keys: BTreeSet<_> =
             bundle.manifests().filter(is_known).map(Manifest::key).filter(is_recorded).cloned().collect();
-        lane.asked_after = asked_after;
+        lane.unseen = (!keys.is_empty()).then(|| Box::new(Unseen { keys, asked_after }));
     }
 
     /// Forgets what is known of the objects of a kind that we may not watch, so that each recorded one is asked for by name.

@@ -166,8 +166,9 @@ impl Machine {
         let (min, max) =
             (self.options.retry_min * REFUSED_WAIT_FACTOR, self.options.retry_max * REFUSED_WAIT_FACTOR);
         let lane = self.lane_mut(id).filter(|lane| matches!(lane.looked.get(&step.key), Some(Some(_))))?;
-        let next = now + backoff::delay(lane.looks + 1, min, max, random);
-        let at = *lane.look_again.get_or_insert(next);
+        let failing = lane.failing();
+        let next = now + backoff::delay(failing.looks + 1, min, max, random);
+        let at = *failing.look_again.get_or_insert(next);
         self.timers.set(at, Alarm::Lane(id.clone()));
         Some(at)
     }
