@@ -76,9 +76,10 @@ impl LogicalClouds {
             let about = about_users(project, cloud, &BTreeSet::from([user.clone()]));
             return self.audited(caller, Action::Renew, about, renewing).await;
         }
-        let renewed = self.renew_due(caller, project, cloud).await?;
+        let Some((place, renewed)) = self.renew_standing(caller, project, cloud).await? else {
+            return Ok(Renewed::default());
+        };
         if renewed.generation.is_none() {
-            let (place, ..) = load::standing(&*self.documents, project, cloud).await?;
             self.synchronizer.look_again(&place.context_id()).await.map_err(Error::Synchronizer)?;
         }
         Ok(renewed)
@@ -95,12 +96,22 @@ impl LogicalClouds {
         project: &ProjectName,
         cloud: &LogicalCloudName,
     ) -> Result<Renewed, Error> {
+        let renewed = self.renew_standing(caller, project, cloud).await?;
+        Ok(renewed.map(|(_, renewed)| renewed).unwrap_or_default())
+    }
+
+    /// Renews the credentials that are due; none when nothing of the cloud is wanted on clusters.
+    async fn renew_standing(
+        &self,
+        caller: &Caller,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<Option<(Place, Renewed)>, Error> {
         // The audit log gets an entry once it is known whose credentials are due: usually none are.
         let once = || async {
-            match self.look(project, cloud).await? {
-                Some(looked) => self.renew_or_finish(caller, &looked).await,
-                None => Ok(Renewed::default()),
-            }
+            let Some(looked) = self.look(project, cloud).await? else { return Ok(None) };
+            let renewed = self.renew_or_finish(caller, &looked).await?;
+            Ok(Some((looked.standing.loaded.place, renewed)))
         };
         load::contending(Kind::LogicalCloud, cloud, once).await
     }
