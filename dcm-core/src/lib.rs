@@ -40,6 +40,7 @@ pub mod document;
 pub mod fields;
 pub mod hash;
 pub mod host;
+pub mod ignored;
 #[cfg(feature = "logical-cloud")]
 pub mod kubeconfig;
 #[cfg(feature = "logical-cloud")]

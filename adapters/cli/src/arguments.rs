@@ -8,6 +8,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use dcm_client::ServerUrl;
+use dcm_core::ignored::IgnoredObjects;
 use dcm_core::name::ProjectName;
 use dcm_store::StoreUrl;
 
@@ -108,6 +109,11 @@ pub(crate) struct Global {
     /// How long this worker's clusters stay its own without a sign of life; at most 1h. Default: 10s.
     #[arg(long, global = true, env = "DCM_LEASE", value_parser = duration::lease, value_name = "DURATION")]
     pub(crate) lease: Option<Duration>,
+    /// What controllers of clusters put into every namespace, and does not count as contents of others: KIND[.GROUP]/NAME, where NAME
+    /// may end with *, or KIND[.GROUP]:LABEL[=VALUE]; may be repeated, and takes the place of the default. Default: what Istio,
+    /// OpenShift, GKE and trust-manager put there.
+    #[arg(long, global = true, env = "DCM_IGNORED_CONTENTS", value_delimiter = ',', value_name = "OBJECTS")]
+    pub(crate) ignored_contents: Vec<IgnoredObjects>,
     /// Why this is done; the audit log keeps it.
     #[arg(
         long,

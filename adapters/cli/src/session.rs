@@ -2,6 +2,7 @@
 
 use dcm_client::{Listed, Project};
 use dcm_core::causes::{self, Reader};
+use dcm_core::ignored::IgnoredContents;
 use dcm_core::logical_cloud::MetadataDraft;
 use dcm_core::name::{LogicalCloudName, ProjectName, UserName};
 use dcm_core::port::clock::{Clock as _, Random as _};
@@ -272,8 +273,17 @@ pub(crate) fn configuration_of(global: &Global) -> anyhow::Result<Configuration>
         lease: global.lease.unwrap_or(SESSION_LEASE),
         // They may run programs and read files: the user could do all that by other means.
         kubeconfigs: Allowed::everything(),
+        ignored_contents: ignored_contents_of(global),
         ..Configuration::new(store_of(global)?, keys_of(global)?)
     })
+}
+
+/// What does not count as contents of a namespace.
+fn ignored_contents_of(global: &Global) -> IgnoredContents {
+    match global.ignored_contents.as_slice() {
+        [] => IgnoredContents::default(),
+        ignored => ignored.iter().cloned().collect(),
+    }
 }
 
 /// The user of this process.

@@ -7,7 +7,8 @@
 //!   Secrets that older versions made for each ServiceAccount (`NAME-token-…`): Kubernetes made them;
 //! - what has an owner that is in the namespace, too: it goes with it. EndpointSlices of Services are of this kind;
 //! - our own objects of the app context that asks, as far as their marks are proved;
-//! - the RoleBinding by which we list it ([`namespaced`]).
+//! - the RoleBinding by which we list it ([`namespaced`]);
+//! - what controllers of the cluster put into every namespace ([`IgnoredContents`]).
 //!
 //! An object that two groups serve is counted once. A resource that we may not list is an error, never an empty one.
 
@@ -15,6 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use dcm_core::ignored::IgnoredContents;
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::ContextId;
 use dcm_core::port::cluster::{
@@ -51,9 +53,10 @@ pub(crate) async fn contents(
     call: &Call,
     namespace: &str,
     proofs: Option<&ClusterProofKey>,
+    ignored: &IgnoredContents,
 ) -> Result<Contents, Error> {
     let resources = listable(transport, call).await?;
-    let place = Place { call, namespace, proofs };
+    let place = Place { call, namespace, proofs, ignored };
     let kept = AtomicUsize::new(0);
     let lists = resources.into_iter().map(|resource| list(transport, &place, &kept, resource));
     let found: Vec<Vec<Found>> = stream::iter(lists).buffer_unordered(LISTS_AT_ONCE).try_collect().await?;
@@ -83,7 +86,7 @@ async fn list(
             Err(Failure::Refused(refused)) if refused.status.code == 404 => return Ok(Vec::new()),
             Err(failure) => return Err(name_resource(failure.into(), &resource)),
         };
-        for metadata in page.items(|Item { metadata }| Ok(metadata.trimmed())).await? {
+        for metadata in page.items(|Item { metadata }| Ok(metadata.trimmed(place.ignored))).await? {
             if kept.fetch_add(metadata.bytes(), Ordering::Relaxed) > KEPT_BYTES_MAX {
                 let what =
                     format!("contents of more than {KEPT_BYTES_MAX} bytes of names and marks, at {what}");
@@ -131,8 +134,10 @@ struct Metadata {
 
 impl Metadata {
     /// What counts of it; the rest may be a hundred times as much.
-    fn trimmed(mut self) -> Self {
-        self.labels.retain(|key, _| [LABEL_OWNER, LABEL_CONTEXT].contains(&&**key));
+    fn trimmed(mut self, ignored: &IgnoredContents) -> Self {
+        self.labels.retain(|key, _| {
+            [LABEL_OWNER, LABEL_CONTEXT].contains(&&**key) || ignored.label_keys().any(|label| label == key)
+        });
         self.annotations.retain(|key, _| {
             let is_mark = [ANNOTATION_GENERATION, ANNOTATION_MANIFEST, ANNOTATION_ORIGIN, ANNOTATION_PROOF];
             key == TOKEN_OF || is_mark.contains(&&**key)
@@ -166,6 +171,7 @@ struct Place<'a> {
     call: &'a Call,
     namespace: &'a str,
     proofs: Option<&'a ClusterProofKey>,
+    ignored: &'a IgnoredContents,
 }
 
 fn count(found: Vec<Found>, place: &Place<'_>) -> Contents {
@@ -175,10 +181,17 @@ fn count(found: Vec<Found>, place: &Place<'_>) -> Contents {
         .filter(|found| found.is("", "Service"))
         .map(|found| found.metadata.name.clone())
         .collect();
-    let counted: BTreeMap<String, ObjectKey> = found
+    let others = found
         .into_iter()
         .filter(|found| !found.is_made_by_kubernetes(&services) && !found.is_ours(place))
-        .filter(|found| !found.metadata.owner_references.iter().any(|owner| listed.contains(&owner.uid)))
+        .filter(|found| !found.metadata.owner_references.iter().any(|owner| listed.contains(&owner.uid)));
+    let (ignored, counted): (Vec<Found>, Vec<Found>) = others.partition(|found| found.is_ignored(place));
+    let mut ignored: Vec<ObjectKey> = ignored.iter().map(|found| found.key(place.namespace)).collect();
+    ignored.sort();
+    ignored.dedup();
+    ignored.truncate(CONTENTS_SAMPLE_MAX);
+    let counted: BTreeMap<String, ObjectKey> = counted
+        .into_iter()
         .map(|found| (found.metadata.uid.clone(), found.key(place.namespace)))
         .collect();
     let mut sample: Vec<ObjectKey> = counted.values().cloned().collect();
@@ -186,7 +199,7 @@ fn count(found: Vec<Found>, place: &Place<'_>) -> Contents {
     let bindings = sample.iter().filter(|key| key.is_binding()).map(|key| key.name.clone());
     let bindings = bindings.take(CONTENTS_SAMPLE_MAX).collect();
     sample.truncate(CONTENTS_SAMPLE_MAX);
-    Contents { count: counted.len(), sample, bindings }
+    Contents { count: counted.len(), sample, bindings, ignored }
 }
 
 impl Found {
@@ -211,6 +224,12 @@ impl Found {
             }
             _ => false,
         }
+    }
+
+    /// True for what a controller of the cluster puts into every namespace.
+    fn is_ignored(&self, place: &Place<'_>) -> bool {
+        let Metadata { name, labels, .. } = &self.metadata;
+        place.ignored.ignores(&self.group, &self.kind, name, labels)
     }
 
     /// True for an object of the app context that asks.
@@ -295,7 +314,8 @@ mod tests {
 
     /// What is counted for an app context.
     fn counted(found: Vec<Found>, context: Option<&str>) -> Contents {
-        count(found, &Place { call: &call(context), namespace: "n", proofs: Some(&proofs()) })
+        let ignored = IgnoredContents::default();
+        count(found, &Place { call: &call(context), namespace: "n", proofs: Some(&proofs()), ignored: &ignored })
     }
 
     /// A ConfigMap with the marks of an owner and a context; their proof is that for an object of another name, where one
@@ -312,6 +332,24 @@ mod tests {
     }
 
     #[test]
+    fn what_controllers_put_into_every_namespace_is_not_counted_and_is_named() {
+        let bundle = json!({"labels": {"trust.cert-manager.io/bundle": "roots", "app": "x"}});
+        let contents = counted(
+            vec![
+                found("", "ConfigMap", "istio-ca-root-cert", json!({})),
+                found("", "ConfigMap", "roots", bundle),
+                found("", "ConfigMap", "mine", json!({})),
+                found("", "ServiceAccount", "builder", json!({})),
+                found("rbac.authorization.k8s.io", "RoleBinding", "system:deployers", json!({})),
+            ],
+            None,
+        );
+        assert_eq!((contents.count, contents.bindings.len()), (1, 0));
+        let ignored: Vec<String> = contents.ignored.iter().map(|key| key.name.to_string()).collect();
+        assert_eq!(ignored.len(), 4, "{ignored:?}");
+    }
+
+    #[test]
     fn our_own_objects_of_the_context_are_not_counted_and_those_of_others_are() {
         let objects = || {
             let owned_by_ours = json!({"ownerReferences": [{"uid": "ConfigMap/ours"}]});
@@ -325,7 +363,9 @@ mod tests {
         };
         assert_eq!(counted(objects(), Some("lc-1")).count, 3);
         assert_eq!(counted(objects(), None).count, 4);
-        let without_key = Place { call: &call(Some("lc-1")), namespace: "n", proofs: None };
+        let ignored = IgnoredContents::default();
+        let without_key =
+            Place { call: &call(Some("lc-1")), namespace: "n", proofs: None, ignored: &ignored };
         assert_eq!(count(objects(), &without_key).count, 4);
     }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use dcm_core::ignored::IgnoredContents;
+
 use crate::budget::Memory;
 use crate::kubeconfig::Allowed;
 use crate::networks::DeniedNetworks;
@@ -21,6 +23,9 @@ pub struct Options {
     pub proxy: Option<ProxyUrl>,
     /// Networks that no connection goes to. Default: the link-local ones.
     pub denied_networks: DeniedNetworks,
+    /// What controllers put into every namespace, and does not count as what others have there. Default: that of Istio, OpenShift, GKE
+    /// and trust-manager.
+    pub ignored_contents: IgnoredContents,
     /// Longest time from the start of a request to the end of its answer, waiting for a connection included. The
     /// events of a watch are not counted. Default: 30 seconds.
     pub request_time_limit: Duration,
@@ -67,6 +72,7 @@ impl Default for Options {
             withheld_variables: Vec::new(),
             proxy: None,
             denied_networks: DeniedNetworks::default(),
+            ignored_contents: IgnoredContents::default(),
             request_time_limit: Duration::from_secs(30),
             connect_time_limit: Duration::from_secs(10),
             silence_limit: Duration::from_secs(20),

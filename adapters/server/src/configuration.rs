@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use dcm_core::ignored::IgnoredContents;
 use dcm_core::name::OwnerId;
 use dcm_kube::DeniedNetworks;
 use dcm_kube::kubeconfig::Allowed;
@@ -81,6 +82,9 @@ pub struct Configuration {
     pub kubeconfigs: Allowed,
     /// Networks that no connection to a cluster goes to. Default: the link-local ones.
     pub denied_networks: DeniedNetworks,
+    /// What controllers put into every namespace, and does not count as contents of others. Default: that of Istio, OpenShift, GKE and
+    /// trust-manager.
+    pub ignored_contents: IgnoredContents,
 }
 
 impl Configuration {
@@ -96,6 +100,7 @@ impl Configuration {
             audit_days: AUDIT_DAYS,
             kubeconfigs: Allowed::default(),
             denied_networks: DeniedNetworks::default(),
+            ignored_contents: IgnoredContents::default(),
         }
     }
 

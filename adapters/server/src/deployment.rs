@@ -135,6 +135,7 @@ impl Parts {
             allowed: configuration.kubeconfigs.clone(),
             withheld_variables: configuration.keys.variable().into_iter().map(str::to_owned).collect(),
             denied_networks: configuration.denied_networks.clone(),
+            ignored_contents: configuration.ignored_contents.clone(),
             ..KubeOptions::default()
         };
         let registered = Registered { clusters: registered, allowed: configuration.kubeconfigs.clone() };

@@ -310,6 +310,9 @@ pub struct Contents {
     pub sample: Vec<ObjectKey>,
     /// The names of the RoleBindings among them, at most [`CONTENTS_SAMPLE_MAX`]: these give rights in the namespace.
     pub bindings: Vec<Arc<str>>,
+    /// Some of what does not count, as controllers of the cluster put it there ([`IgnoredContents`](crate::ignored::IgnoredContents)),
+    /// at most [`CONTENTS_SAMPLE_MAX`].
+    pub ignored: Vec<ObjectKey>,
 }
 
 /// Most objects named in [`Contents::sample`], and most names in [`Contents::bindings`].

@@ -353,7 +353,7 @@ mod tests {
     fn names_of_others_are_cut_and_bounded_and_written_as_they_are() {
         let long: Arc<str> = "\u{1}é\"\\".repeat(1000).into();
         let bindings = vec![long; 2 * CONTENTS_SAMPLE_MAX];
-        let kept = Kept::of(&Contents { count: 20, sample: Vec::new(), bindings });
+        let kept = Kept::of(&Contents { count: 20, bindings, ..Contents::default() });
         assert_eq!((kept.objects, kept.bindings.len()), (20, CONTENTS_SAMPLE_MAX));
         let name = &kept.bindings[0];
         assert!(name.starts_with("?é??") && name.len() <= DNS_SUBDOMAIN_MAX, "{name}");

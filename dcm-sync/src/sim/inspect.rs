@@ -1,8 +1,9 @@
 //! What can be read of a simulated server, by the engine and by tests.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use dcm_core::ignored::IgnoredContents;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::{Access, CONTENTS_SAMPLE_MAX, Call, ClusterUid, Contents, Error, Object};
 use dcm_core::port::proof::ClusterProofKey;
@@ -129,12 +130,19 @@ impl Server {
                     && proofs.is_some_and(|proofs| proofs.proves(&object.key, &object.body))
             })
         };
+        let ignored = IgnoredContents::default();
         let others = inside
             .iter()
             .filter(|object| !is_kubernetes_own(&object.key) && !self.is_own_binding(&object.key))
             .filter(|object| !is_ours(object) && !is_owned(object));
         let mut contents = Contents::default();
         for object in others {
+            if ignored.ignores(&object.key.group, &object.key.kind, &object.key.name, &labels_of(object)) {
+                if contents.ignored.len() < CONTENTS_SAMPLE_MAX {
+                    contents.ignored.push(object.key.clone());
+                }
+                continue;
+            }
             contents.count += 1;
             if contents.sample.len() < CONTENTS_SAMPLE_MAX {
                 contents.sample.push(object.key.clone());
@@ -158,6 +166,11 @@ impl Roles for Server {
         let stored = self.objects.get(&key_of(Kind::named(kind), namespace, name));
         stored.map(|stored| stored.state.body())
     }
+}
+
+fn labels_of(object: &Object) -> BTreeMap<String, String> {
+    let labels = object.body["metadata"]["labels"].as_object().into_iter().flatten();
+    labels.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
 }
 
 /// What Kubernetes makes in each namespace.

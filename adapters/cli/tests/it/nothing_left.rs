@@ -6,7 +6,7 @@
 use crate::common;
 
 use common::confined::Confined;
-use common::installation::{CLUSTERS, Installation, kubectl, registered, timeout};
+use common::installation::{CLUSTERS, Installation, kubectl, make, registered, timeout};
 use common::inventory::{
     assert_same, everything, everything_at_rest, objects_of, traces, with_any_version_of,
 };
@@ -266,4 +266,64 @@ async fn a_namespace_with_contents_is_deleted_when_that_is_asked_for() {
     let ran = installation.person.run(["terminate", "emptied", "--delete-contents", "--timeout", &timeout()]);
     assert!(ran.code == 0 && !ran.err.contains("kept"), "{ran:#?}");
     assert_same(&before, &everything_at_rest(installation.clusters()).await);
+}
+
+/// What controllers put into every namespace, and its owner's mark where it has one.
+fn of_controllers(namespace: &str) -> Value {
+    let rbac = "rbac.authorization.k8s.io";
+    let of = |version: &str, kind: &str, name: &str, more: Value| {
+        let mut object = json!({"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": namespace}});
+        object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        object
+    };
+    let bundle = json!({"metadata": {"name": "roots", "namespace": namespace, "labels": {"trust.cert-manager.io/bundle": "roots"}}});
+    let binding = json!({
+        "roleRef": {"apiGroup": rbac, "kind": "ClusterRole", "name": "view"},
+        "subjects": [{"kind": "ServiceAccount", "name": "deployer", "namespace": namespace}],
+    });
+    json!({"apiVersion": "v1", "kind": "List", "items": [
+        of("v1", "ConfigMap", "istio-ca-root-cert", json!({"data": {"root-cert.pem": ""}})),
+        of("v1", "ConfigMap", "openshift-service-ca.crt", json!({})),
+        of("v1", "ServiceAccount", "builder", json!({})),
+        of("v1", "ServiceAccount", "deployer", json!({})),
+        of("v1", "Secret", "builder-dockercfg-x7k2p", json!({})),
+        of("rbac.authorization.k8s.io/v1", "RoleBinding", "system:deployers", binding),
+        of("v1", "ResourceQuota", "gke-resource-quotas", json!({"spec": {"hard": {"pods": "1500"}}})),
+        of("v1", "ConfigMap", "roots", bundle),
+    ]})
+}
+
+#[tokio::test]
+async fn a_namespace_with_what_controllers_put_into_every_one_goes_and_with_more_than_that_it_stays() {
+    let environment = Environment::group("nothing_left", CLUSTERS).await.unwrap();
+    for (cloud, more, goes) in [("written-into", None, true), ("written-into-and-used", Some("mine"), false)] {
+        let installation = Installation::new(&environment, cloud);
+        installation.apply(&installation.document(cloud, json!({"users": [{"name": "ann"}]}))).done();
+        for cluster in installation.clusters() {
+            make(cluster, &of_controllers(cloud));
+            for name in more {
+                kubectl(cluster, &["create", "configmap", name, "-n", cloud]);
+            }
+        }
+        let terminated = installation.terminate(cloud);
+        for cluster in installation.clusters() {
+            let found = kubectl(cluster, &["get", "namespace", cloud, "--ignore-not-found", "-o", "name"]);
+            assert_eq!(found.is_empty(), goes, "{cloud}: {terminated:?}");
+        }
+    }
+    // An own list takes the place of the default.
+    let installation = Installation::new(&environment, "written-into-by-us");
+    let cloud = "written-into-by-us";
+    installation.apply(&installation.document(cloud, json!({"users": [{"name": "ann"}]}))).done();
+    for cluster in installation.clusters() {
+        kubectl(cluster, &["create", "configmap", "ours-1", "-n", cloud]);
+    }
+    let arguments =
+        ["terminate", cloud, "--timeout", &timeout(), "--ignored-contents", "ConfigMap/ours-*"];
+    installation.person.run(arguments).done();
+    for cluster in installation.clusters() {
+        assert_eq!(kubectl(cluster, &["get", "namespace", cloud, "--ignore-not-found", "-o", "name"]), "");
+    }
+    let said = installation.person.run(["get", "--ignored-contents", "Secret/*"]);
+    assert!(said.code == 2 && said.err.contains("KIND[.GROUP]/NAME"), "{said:?}");
 }

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use dcm_core::ignored::{IgnoredContents, IgnoredObjects};
 use dcm_core::refusal::{Checks, Path, Refusals};
 use dcm_core::service::Limits as CallerLimits;
 use dcm_identity::tls;
@@ -42,6 +43,9 @@ pub const SETTINGS_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
 /// Most networks that no connection goes to: each connection is held against all of them.
 const NETWORKS_MAX: usize = 1_000;
+
+/// Most rules of what does not count as contents: each object of a namespace is held against all of them.
+const IGNORED_CONTENTS_MAX: usize = 1_000;
 
 /// What a server is to be. What is not set is default.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -106,6 +110,11 @@ pub struct Settings {
     /// link-local networks, 169.254.0.0/16 and fe80::/10. An empty list is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub denied_networks: Option<Vec<String>>,
+    /// Objects that controllers of clusters put into every namespace, and that do not count as contents of others, as KIND[.GROUP]/NAME,
+    /// where NAME may end with *, or KIND[.GROUP]:LABEL[=VALUE]; the list takes the place of the default. Default: those of Istio,
+    /// OpenShift, GKE and trust-manager. An empty list is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ignored_contents: Option<Vec<String>>,
     /// What whoever asks may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limits: Option<LimitSettings>,
@@ -161,6 +170,7 @@ impl Settings {
             },
             project_admins: self.project_admins.or(below.project_admins),
             denied_networks: self.denied_networks.or(below.denied_networks),
+            ignored_contents: self.ignored_contents.or(below.ignored_contents),
             limits: match (self.limits, below.limits) {
                 (Some(own), Some(below)) => Some(own.over(below)),
                 (own, below) => own.or(below),
@@ -221,6 +231,7 @@ impl Settings {
         check_transport("contextsStore", self.contexts_store.as_ref(), &mut checks);
         let kubeconfigs = self.kubeconfigs.unwrap_or_default().read(&root.field("kubeconfigs"), &mut checks);
         let denied_networks = denied_networks(self.denied_networks, &mut checks);
+        let ignored_contents = ignored_contents(self.ignored_contents, &mut checks);
         let caller_limits = caller_limits(
             self.namespace_labels,
             self.project_admins.as_ref(),
@@ -241,6 +252,7 @@ impl Settings {
             audit_days,
             kubeconfigs,
             denied_networks,
+            ignored_contents,
             ..Configuration::new(self.store.unwrap_or_default(), self.key_file.map_or(keys, Keys::File))
         };
         checks.finish(Some(Serving {
@@ -296,6 +308,21 @@ fn denied_networks(texts: Option<Vec<String>>, checks: &mut Checks) -> DeniedNet
         network.map_err(|rule| checks.refuse(&path.item(index), text, rule.to_string())).ok()
     };
     texts.iter().take(NETWORKS_MAX).enumerate().filter_map(read).collect()
+}
+
+/// What does not count as contents of a namespace.
+fn ignored_contents(texts: Option<Vec<String>>, checks: &mut Checks) -> IgnoredContents {
+    let Some(texts) = texts else { return IgnoredContents::default() };
+    let path = Path::root().field("ignoredContents");
+    if texts.len() > IGNORED_CONTENTS_MAX {
+        let rule = format!("must have at most {IGNORED_CONTENTS_MAX} entries");
+        checks.refuse(&path, &texts.len().to_string(), rule);
+    }
+    let read = |(index, text): (usize, &String)| {
+        let objects = text.parse::<IgnoredObjects>();
+        objects.map_err(|rule| checks.refuse(&path.item(index), text, rule.to_string())).ok()
+    };
+    texts.iter().take(IGNORED_CONTENTS_MAX).enumerate().filter_map(read).collect()
 }
 
 /// What callers are held to that may not do everything; none: as is default.

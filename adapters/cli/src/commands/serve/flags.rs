@@ -91,6 +91,7 @@ impl Arguments {
             contexts_store: global.contexts_store.as_ref().map(|url| url.as_str().to_owned()),
             key_file: global.key_file.clone(),
             lease: global.lease.map(duration_text),
+            ignored_contents: ignored_contents_of(global),
             audit_days: self.audit_days,
             worker: self.worker,
             listen: self.listen.as_ref().map(ToString::to_string),
@@ -128,4 +129,10 @@ fn read(file: &Path) -> anyhow::Result<Settings> {
     anyhow::ensure!(is_whole, "{} has more than {SETTINGS_BYTES_MAX} bytes", file.display());
     // A line of it may have a password.
     dcm_core::yaml::read_own(&text).with_context(|| format!("{} is no file of settings", file.display()))
+}
+
+/// What the command line says does not count as contents; none where it says nothing.
+fn ignored_contents_of(global: &Global) -> Option<Vec<String>> {
+    let ignored = &global.ignored_contents;
+    (!ignored.is_empty()).then(|| ignored.iter().map(ToString::to_string).collect())
 }
