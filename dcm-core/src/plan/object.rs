@@ -37,6 +37,7 @@ pub(super) fn desire(
     let chosen = match view.see(manifest.key()) {
         Seen::Present(sighting) => present(rules, wanted, record, sighting, view),
         Seen::Unlisted if is_expected => Choice::do_this(Work::Look, Why::NotListed),
+        Seen::Absent if is_expected && is_over(manifest, record) => Choice::default(),
         Seen::Absent if is_expected => gone(rules, wanted, view),
         Seen::Unlisted | Seen::Absent => {
             Choice::do_this(Work::Create { manifest: manifest.clone() }, Why::Missing)
@@ -78,6 +79,14 @@ impl Choice {
     pub(super) fn do_this(work: Work, why: Why) -> Self {
         Self { work: Some((work, why)), drift: None }
     }
+}
+
+/// True for a Job that Kubernetes removes by itself once it is finished, and that was written as it is desired: made again, it would run
+/// again.
+fn is_over(manifest: &Manifest, record: Option<&Recorded>) -> bool {
+    let is_job = &*manifest.kind().group == "batch" && &*manifest.kind().kind == "Job";
+    let is_removed_in_time = manifest.body()["spec"]["ttlSecondsAfterFinished"].is_number();
+    is_job && is_removed_in_time && record.is_some_and(|record| record.manifest == Some(manifest.hash()))
 }
 
 /// A recorded object that is not there any more: made again, but for a namespace, whose contents are lost, and for what

@@ -190,6 +190,37 @@ fn a_deleted_object_is_made_anew_unless_that_is_only_to_be_reported_or_given_up(
 }
 
 #[test]
+fn a_job_that_kubernetes_removed_after_it_was_finished_is_not_made_again_until_its_manifest_changes() {
+    let job = |ttl: Option<u32>, image: &str| {
+        let containers = json!([{"name": "main", "image": image}]);
+        let mut body = json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "once", "namespace": "n"},
+            "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": containers}}}});
+        if let Some(ttl) = ttl {
+            body["spec"]["ttlSecondsAfterFinished"] = ttl.into();
+        }
+        Manifest::new(body).unwrap()
+    };
+    let (owner, context) = (owner(), context());
+    let (written, lasting) = (job(Some(60), "a:1"), job(None, "a:1"));
+    for (before, now, asked_again, made) in [
+        (&written, &written, false, false),
+        (&written, &written, true, false),
+        (&job(Some(0), "a:1"), &job(Some(0), "a:1"), false, false),
+        (&written, &job(Some(60), "a:2"), false, true),
+        (&written, &lasting, false, true),
+        (&lasting, &lasting, false, true),
+    ] {
+        let records = Records::from([(now.key().clone(), record(before, Some("u")))]);
+        let known = Known { absent: BTreeSet::from([now.key().clone()]), ..Known::default() };
+        let rules = Rules { asked_again, ..rules(&owner, &context) };
+        let wanted = with_drift(now, Existing::Refuse, Drift::default());
+        let plan = plan(&rules, Some(&wanted), &records, &known);
+        assert_eq!(plan.steps().len(), usize::from(made), "{plan:?}");
+        assert!(plan.drift().is_empty());
+    }
+}
+
+#[test]
 fn what_is_equal_is_adopted_and_the_first_difference_is_named_without_its_value() {
     let desired = quota(&json!({"pods": "10", "requests.cpu": "1"}));
     let equal = Sighting { marks: None, ..told(&desired, None, &[]) };
