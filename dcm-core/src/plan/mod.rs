@@ -247,6 +247,8 @@ pub enum Why {
     Adopted,
     /// The object was there before and is overwritten.
     Overwritten,
+    /// The namespace was made for this app context, and stayed when that was removed.
+    TakenBack,
     /// Somebody else took fields of it.
     Drifted,
     /// The object is not desired any more.
@@ -293,6 +295,7 @@ impl fmt::Display for Why {
             Self::MarksChanged => "its marks changed",
             Self::Adopted => "it was there before and is adopted",
             Self::Overwritten => "it was there before and is overwritten",
+            Self::TakenBack => "it was kept when this cloud was taken off, and is taken back",
             Self::Drifted => "somebody else changed it",
             Self::NotDesired => "it is not desired any more",
             Self::WasAdopted => "it was adopted, so it is given back",

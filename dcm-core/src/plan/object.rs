@@ -35,6 +35,10 @@ pub(super) fn desire(
     let record = recorded.get(manifest.key());
     let is_expected = record.is_some_and(Recorded::is_expected);
     let chosen = match view.see(manifest.key()) {
+        Seen::Present(sighting) if is_kept(manifest, record, sighting, view) => {
+            let terms = Terms { taken: sighting.fields().to_vec(), ..terms(wanted, Origin::Created) };
+            Choice::do_this(update(manifest, sighting, Origin::Created, terms), Why::TakenBack)
+        }
         Seen::Present(sighting) => present(rules, wanted, record, sighting, view),
         Seen::Unlisted if is_expected => Choice::do_this(Work::Look, Why::NotListed),
         Seen::Absent if is_expected && is_over(manifest, record) => Choice::default(),
@@ -79,6 +83,14 @@ impl Choice {
     pub(super) fn do_this(work: Work, why: Why) -> Self {
         Self { work: Some((work, why)), drift: None }
     }
+}
+
+/// True for a namespace that this app context made and gave up when it was removed, as long as nobody else claims it.
+fn is_kept(manifest: &Manifest, record: Option<&Recorded>, sighting: &Sighting, view: &dyn View) -> bool {
+    let is_recorded = record.is_some_and(|record| record.uid.is_some());
+    let is_free = sighting.marks.is_none() && sighting.claimed_by().is_none();
+    let is_it = || view.kept(&manifest.key().name) == Some(&sighting.uid);
+    manifest.kind().is_namespace() && !is_recorded && is_free && is_it()
 }
 
 /// True for a Job that Kubernetes removes by itself once it is finished, and that was written as it is desired: made again, it would run

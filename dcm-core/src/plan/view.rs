@@ -331,6 +331,11 @@ pub trait View {
     /// What is in a namespace; none when it was not counted yet.
     fn contents(&self, namespace: &str) -> Option<&Contents>;
 
+    /// The UID of a namespace that this app context made, and that stayed when it was removed, as others had objects in it.
+    fn kept(&self, _namespace: &str) -> Option<&Arc<str>> {
+        None
+    }
+
     /// A request that is answered and whose result is stored; none when it is not.
     fn answered(&self, request: &str) -> Option<Answered<'_>>;
 

@@ -37,6 +37,8 @@ pub struct LaneProspect {
     pub kinds: BTreeSet<GroupVersionKind>,
     /// The requests that are answered, with the UID of the ServiceAccount that a token is bound to.
     pub issued: BTreeMap<Arc<str>, Option<Arc<str>>>,
+    /// The namespaces that stayed when the app context was removed, as others had objects in them, with their UIDs.
+    pub kept: BTreeMap<Arc<str>, Arc<str>>,
     /// A generation that the cluster was found to hold, and the store does not know of.
     pub ahead: Option<Generation>,
     /// What the cluster said that it is when a worker first reached it.
@@ -87,6 +89,7 @@ impl LaneProspect {
             objects: lane.objects,
             kinds: lane.kinds,
             issued: lane.issued.into_iter().map(|answer| (answer.name, answer.account)).collect(),
+            kept: lane.kept.into_iter().filter_map(|(name, kept)| Some((name, kept.uid?))).collect(),
             ahead: lane.ahead,
             identity: None,
         }

@@ -134,7 +134,9 @@ fn objects(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<ObjectStatus> {
         })
         .collect();
     statuses.extend(unrecorded(lane));
-    statuses.extend(lane.kept.iter().map(|(name, held)| kept(name, held)));
+    if root.wanted(cluster).is_none() {
+        statuses.extend(lane.kept.iter().map(|(name, held)| kept(name, held)));
+    }
     statuses
 }
 
@@ -156,7 +158,7 @@ fn unrecorded(lane: &Lane) -> impl Iterator<Item = ObjectStatus> {
     })
 }
 
-fn kept(name: &Arc<str>, Kept { objects, bindings }: &Kept) -> ObjectStatus {
+fn kept(name: &Arc<str>, Kept { objects, bindings, .. }: &Kept) -> ObjectStatus {
     let key = ObjectKey::new("".into(), "Namespace".into(), None, name.clone());
     let mut message = match objects {
         0 => "kept".to_owned(),

@@ -239,6 +239,10 @@ impl View for Looked<'_> {
         None
     }
 
+    fn kept(&self, namespace: &str) -> Option<&Arc<str>> {
+        self.place.recorded.kept.get(namespace)
+    }
+
     fn answered(&self, request: &str) -> Option<Answered<'_>> {
         self.place.recorded.issued.get(request).map(|account| Answered::by(account.as_ref()))
     }

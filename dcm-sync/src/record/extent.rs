@@ -238,6 +238,7 @@ static BARE_BYTES_MAX: LazyLock<usize> = LazyLock::new(|| {
 /// The longest that is recorded of a namespace that was kept.
 static KEPT: LazyLock<Kept> = LazyLock::new(|| Kept {
     objects: usize::MAX,
+    uid: Some(LONGEST_UID.clone()),
     bindings: vec!["b".repeat(DNS_SUBDOMAIN_MAX).into(); CONTENTS_SAMPLE_MAX],
 });
 

@@ -94,6 +94,9 @@ pub(crate) struct Lane {
 pub(crate) struct Kept {
     /// How many objects.
     pub objects: usize,
+    /// The namespace's UID: the next apply of the same app context takes this one back, and no other one of its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<Arc<str>>,
     /// The names of RoleBindings among them ([`Contents::bindings`](dcm_core::port::cluster::Contents::bindings)).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub bindings: Vec<Arc<str>>,
@@ -101,7 +104,7 @@ pub(crate) struct Kept {
 
 impl Kept {
     /// What was found there. The names are others': they are cut, and lose what JSON does not write as it is.
-    pub(crate) fn of(contents: &Contents) -> Self {
+    pub(crate) fn of(contents: &Contents, uid: &Arc<str>) -> Self {
         let written = |c: char| if c.is_control() || matches!(c, '"' | '\\') { '?' } else { c };
         let told = |name: &Arc<str>| {
             let mut told = String::new();
@@ -114,7 +117,7 @@ impl Kept {
             told.into()
         };
         let bindings = contents.bindings.iter().take(CONTENTS_SAMPLE_MAX).map(told).collect();
-        Self { objects: contents.count, bindings }
+        Self { objects: contents.count, uid: Some(uid.clone()), bindings }
     }
 }
 
@@ -353,7 +356,7 @@ mod tests {
     fn names_of_others_are_cut_and_bounded_and_written_as_they_are() {
         let long: Arc<str> = "\u{1}é\"\\".repeat(1000).into();
         let bindings = vec![long; 2 * CONTENTS_SAMPLE_MAX];
-        let kept = Kept::of(&Contents { count: 20, bindings, ..Contents::default() });
+        let kept = Kept::of(&Contents { count: 20, bindings, ..Contents::default() }, &"u".into());
         assert_eq!((kept.objects, kept.bindings.len()), (20, CONTENTS_SAMPLE_MAX));
         let name = &kept.bindings[0];
         assert!(name.starts_with("?é??") && name.len() <= DNS_SUBDOMAIN_MAX, "{name}");

@@ -327,3 +327,42 @@ async fn a_namespace_with_what_controllers_put_into_every_one_goes_and_with_more
     let said = installation.person.run(["get", "--ignored-contents", "Secret/*"]);
     assert!(said.code == 2 && said.err.contains("KIND[.GROUP]/NAME"), "{said:?}");
 }
+
+#[tokio::test]
+async fn a_namespace_that_was_kept_is_taken_back_by_the_same_cloud_and_no_other_one() {
+    let environment = Environment::group("nothing_left", CLUSTERS).await.unwrap();
+    let cloud = "taken-back";
+    let installation = Installation::new(&environment, cloud);
+    let document = installation.document(cloud, json!({"users": [{"name": "ann"}]}));
+    let uid = |cluster: &Cluster| kubectl(cluster, &["get", "namespace", cloud, "-o", "jsonpath={.metadata.uid}"]);
+    let uids = || installation.clusters().iter().map(uid).collect::<Vec<_>>();
+    installation.apply(&document).done();
+    let first = uids();
+    for cluster in installation.clusters() {
+        kubectl(cluster, &["create", "configmap", "mine", "-n", cloud]);
+    }
+    installation.terminate(cloud).done();
+    // Another cloud does not get it, and does not come between.
+    let mut other = installation.document("taken-by-another", json!({"users": [{"name": "ann"}]}));
+    other["spec"]["namespace"] = cloud.into();
+    installation.apply(&other).ended_with(5);
+    installation.terminate("taken-by-another").done();
+    let plan = installation.person.run_with_input(&["plan", "-f", "-"], &document.to_string()).done();
+    assert!(plan.contains("it was kept when this cloud was taken off, and is taken back"), "{plan}");
+    installation.apply(&document).done();
+    assert_eq!(uids(), first);
+    for cluster in installation.clusters() {
+        assert_eq!(kubectl(cluster, &["get", "configmap", "mine", "-n", cloud, "-o", "name"]), "configmap/mine");
+    }
+    installation.terminate(cloud).done();
+    // One of its name that somebody makes instead is not ours.
+    for cluster in installation.clusters() {
+        kubectl(cluster, &["delete", "namespace", cloud]);
+        kubectl(cluster, &["create", "namespace", cloud]);
+    }
+    installation.apply(&document).ended_with(5);
+    installation.terminate(cloud).done();
+    for cluster in installation.clusters() {
+        kubectl(cluster, &["delete", "namespace", cloud]);
+    }
+}

@@ -369,6 +369,8 @@ impl Lane {
         if wanted.is_none() {
             self.record.kinds.clear();
             self.record.uncertain_until = None;
+        } else {
+            self.record.kept.clear();
         }
     }
 
@@ -487,6 +489,10 @@ impl View for LaneView<'_> {
     fn contents(&self, namespace: &str) -> Option<&Contents> {
         static NOTHING: Contents = Contents { count: 0, sample: Vec::new(), bindings: Vec::new(), ignored: Vec::new() };
         if self.counts { self.lane.contents.get(namespace) } else { Some(&NOTHING) }
+    }
+
+    fn kept(&self, namespace: &str) -> Option<&Arc<str>> {
+        self.lane.record.kept.get(namespace)?.uid.as_ref()
     }
 
     fn answered(&self, request: &str) -> Option<Answered<'_>> {

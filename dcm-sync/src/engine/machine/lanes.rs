@@ -241,7 +241,10 @@ impl Machine {
         lane.record.generation = generation;
         lane.record.attempt = attempt;
         if lane.enter(state, now) {
-            lane.record.kept.clear();
+            // What was kept is taken back where it is wanted.
+            if wanted.is_none() {
+                lane.record.kept.clear();
+            }
             self.publish(&id.cluster, Some(&id.context), What::Lane(state));
         }
     }

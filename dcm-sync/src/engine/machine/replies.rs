@@ -146,6 +146,9 @@ impl Machine {
             if let Some(failing) = &mut lane.failing {
                 failing.count = 0;
             }
+            if key.namespace.is_none() {
+                lane.record.kept.remove(&key.name);
+            }
             lane.record.objects.insert(key, record);
         }
         if is_correction {
@@ -227,10 +230,10 @@ impl Machine {
             shard.note_gone(&step.kind, &released.uid);
         }
         self.drop_record(id, step);
-        if let Work::Release { contents: Some(contents), .. } = &step.work
+        if let Work::Release { contents: Some(contents), observed, .. } = &step.work
             && let Some(lane) = self.lane_mut(id)
         {
-            lane.record.kept.insert(step.key.name.clone(), Kept::of(contents));
+            lane.record.kept.insert(step.key.name.clone(), Kept::of(contents, &observed.uid));
             lane.unsaved = true;
         }
         self.publish(&id.cluster, Some(&id.context), What::Released(step.key.clone()));
@@ -285,7 +288,7 @@ impl Machine {
         // What is taken over is ours from then on, as if it were made.
         let makes =
             matches!(step.work, Work::Create { .. } | Work::Request { work: RequestWork::Ask { .. }, .. })
-                || matches!(step.why, Why::Adopted | Why::Overwritten);
+                || matches!(step.why, Why::Adopted | Why::Overwritten | Why::TakenBack);
         let Some(lane) = self.lane_mut(id) else { return };
         if step.work.is_write() {
             lane.lose(generation, now, until);
