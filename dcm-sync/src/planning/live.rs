@@ -11,7 +11,7 @@ use dcm_core::app_context::{AppContext, Bundle, Generation};
 use dcm_core::causes::{self, Reader};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
-use dcm_core::plan::{Answered, Desired, Observed, Plan, Rehearsal, Rules, Seen, Sighting, View, plan};
+use dcm_core::plan::{Answered, Desired, Observed, Plan, Rehearsal, Rules, Seen, Sighting, View, Work, plan};
 use dcm_core::port::cluster::{Call, Cluster, Contents, Error, Object, Selection};
 use dcm_core::port::listing::listed;
 use dcm_core::port::proof::{ClusterProofKey, ProofKey};
@@ -44,6 +44,9 @@ pub struct LivePlan {
     pub observed: Observed,
     /// What a dry run of each write gave that makes or updates an object, or why the cluster did not make it; empty where it was only looked.
     pub rehearsals: BTreeMap<ObjectKey, Result<Rehearsal, Error>>,
+    /// What is in the namespaces that would go if nothing of others is in them; empty where it was only looked, and without those of which
+    /// the cluster does not tell.
+    pub contents: BTreeMap<ObjectKey, Contents>,
     /// It is another cluster than the one that was reached before: nothing is written until a person has looked.
     pub is_replaced: bool,
 }
@@ -103,13 +106,35 @@ pub(super) async fn live_plan(
         looked.look_at_all(cluster, call, |kind| kind.is_namespace() == of_namespaces).await?;
         looked.plan = plan(&rules, looked.bundle, &recorded.objects, &looked);
     }
-    let Looked { plan, observed, .. } = looked;
+    let Looked { plan, observed, proofs, .. } = looked;
     let rehearsals = match rehearsing {
         // Nothing would be written.
         Rehearsing::Writes if !is_replaced => rehearse(cluster, call, place, &plan).await?,
         Rehearsing::Writes | Rehearsing::Nothing => BTreeMap::new(),
     };
-    Ok(LivePlan { plan, observed, rehearsals, is_replaced })
+    let contents = match rehearsing {
+        Rehearsing::Writes if !is_replaced => contents_of(cluster, call, place, &plan, proofs.as_ref()).await,
+        Rehearsing::Writes | Rehearsing::Nothing => BTreeMap::new(),
+    };
+    Ok(LivePlan { plan, observed, rehearsals, contents, is_replaced })
+}
+
+/// Counts what is in the namespaces that would go. What can't be counted is not known: the engine counts again before it deletes one.
+async fn contents_of(
+    cluster: &dyn Cluster,
+    call: &Call,
+    place: &Place<'_>,
+    plan: &Plan,
+    proofs: Option<&ClusterProofKey>,
+) -> BTreeMap<ObjectKey, Contents> {
+    let call = Call { context: Some(place.context.id.clone()), ..call.clone() };
+    let mut counted = BTreeMap::new();
+    for step in plan.steps().iter().filter(|step| matches!(step.work, Work::Count { .. })) {
+        if let Ok(contents) = cluster.contents(&call, &step.key.name, proofs).await {
+            counted.insert(step.key.clone(), contents);
+        }
+    }
+    counted
 }
 
 impl<'a> Looked<'a> {

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use dcm_core::causes::Reader;
+use dcm_core::manifest::ObjectKey;
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{Act, Outline, OutlinedStep, Rehearsal, Step, Why, Work, named_fields};
-use dcm_core::port::cluster::Error;
+use dcm_core::port::cluster::{Contents, Error};
 use dcm_core::status::Cause;
 
 use super::{LivePlan, PlanError, Planned};
@@ -42,7 +43,11 @@ fn steps(live: &LivePlan, reader: Reader) -> Vec<OutlinedStep> {
             _ => step.key.to_string(),
         };
         let rehearsal = live.rehearsals.get(&step.key).map(|rehearsed| shown(rehearsed, reader));
-        Some(OutlinedStep { action, object, why: why(step, reader), rehearsal })
+        let mut why = why(step, reader);
+        if let Some(contents) = live.contents.get(&step.key) {
+            why.push_str(&held(contents));
+        }
+        Some(OutlinedStep { action, object, why, rehearsal })
     };
     let reported = |cause: &Cause| OutlinedStep {
         action: Act::Report,
@@ -82,6 +87,22 @@ fn act(step: &Step) -> Option<Act> {
         (Work::Blocked(_), _) => Act::Blocked,
         (Work::Look | Work::Forget, _) => return None,
     })
+}
+
+/// What a namespace that may go holds: what of it counts, and what does not. Names of a tenant's own namespace.
+fn held(contents: &Contents) -> String {
+    let named = |keys: &[ObjectKey]| {
+        let names = keys.iter().map(|key| format!("{} {}", key.kind, key.name));
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let mut held = match contents.count {
+        0 => String::new(),
+        count => format!("; it stays, as it holds {count} objects of others: {}", named(&contents.sample)),
+    };
+    if !contents.ignored.is_empty() {
+        held.push_str(&format!("; not counted: {}", named(&contents.ignored)));
+    }
+    held
 }
 
 /// Why it is done, and which fields change hands.

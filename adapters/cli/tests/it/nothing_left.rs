@@ -311,6 +311,15 @@ async fn a_namespace_with_what_controllers_put_into_every_one_goes_and_with_more
             assert_eq!(found.is_empty(), goes, "{cloud}: {terminated:?}");
         }
     }
+    // A plan names what is not counted.
+    let installation = Installation::new(&environment, "written-into-plan");
+    let mut document = installation.document("written-into-plan", json!({"users": [{"name": "ann"}]}));
+    installation.apply(&document).done();
+    make(&installation.clusters()[0], &of_controllers("written-into-plan"));
+    document["spec"]["clusters"] = json!([]);
+    let plan = installation.person.run_with_input(&["plan", "-f", "-"], &document.to_string()).done();
+    assert!(plan.contains("not counted: ConfigMap istio-ca-root-cert"), "{plan}");
+    installation.terminate("written-into-plan").done();
     // An own list takes the place of the default.
     let installation = Installation::new(&environment, "written-into-by-us");
     let cloud = "written-into-by-us";
