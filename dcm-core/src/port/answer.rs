@@ -86,7 +86,8 @@ impl fmt::Display for Answer {
 }
 
 /// One line of bounded length, without characters that control a terminal or the direction of writing.
-pub(crate) fn clean(text: &str) -> String {
+#[must_use]
+pub fn clean(text: &str) -> String {
     let is_direction = |character: char| matches!(character, '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let shown =
         |character: char| if character.is_control() || is_direction(character) { ' ' } else { character };

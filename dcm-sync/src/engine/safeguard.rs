@@ -42,6 +42,8 @@ pub enum Safeguard {
     PlanCompared,
     /// Nor is an object written that has changed since then.
     PlanHeld,
+    /// What controllers put into every namespace does not count as contents.
+    ControllersIgnored,
     /// Each attempt looks at the cluster again before the lane is done.
     SeenWhenAsked,
     /// What somebody else changes is brought back.

@@ -6,6 +6,7 @@ use dcm_core::causes::Reader;
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{Act, Outline, OutlinedStep, Rehearsal, Step, Why, Work, named_fields};
+use dcm_core::port::answer::clean;
 use dcm_core::port::cluster::{Contents, Error};
 use dcm_core::status::Cause;
 
@@ -93,7 +94,8 @@ fn act(step: &Step) -> Option<Act> {
 fn held(contents: &Contents) -> String {
     let named = |keys: &[ObjectKey]| {
         let names = keys.iter().map(|key| format!("{} {}", key.kind, key.name));
-        names.collect::<Vec<_>>().join(", ")
+        // What a cluster calls its objects.
+        clean(&names.collect::<Vec<_>>().join(", "))
     };
     let mut held = match contents.count {
         0 => String::new(),

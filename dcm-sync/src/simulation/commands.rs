@@ -1,13 +1,16 @@
-//! Commands that people give, which do their work by themselves.
+//! What real clusters see beside workers: commands that people give, which do their work by themselves, and controllers.
 
 use std::time::Duration;
 
-use super::scenario::{Act, Draw, Scenario};
+use super::scenario::{Act, Draw, Meddling, Scenario};
 use super::wish::Wish;
 use crate::sim::Seeded;
 
 /// Most commands of a scenario.
 const COMMANDS_MAX: u64 = 4;
+
+/// Most times that a controller looks for namespaces.
+const WRITES_MAX: u64 = 8;
 
 /// In some scenarios people give commands, mostly for what is wanted already, and often where no worker runs.
 pub(super) fn let_command(seed: u64, scenario: &mut Scenario) {
@@ -32,4 +35,12 @@ pub(super) fn let_command(seed: u64, scenario: &mut Scenario) {
         scenario.acts.push((draw.moment(), Act::Command { context, wish }));
     }
     scenario.acts.sort_by_key(|(at, _)| *at);
+}
+
+/// In some scenarios a controller writes into every namespace.
+pub(super) fn let_write_into(seed: u64, scenario: &mut Scenario) {
+    let draw = Draw { random: Seeded::named(seed, "controllers"), restless: false };
+    if draw.one_in(4) {
+        scenario.meddle(&draw, Meddling::WriteInto, WRITES_MAX);
+    }
 }

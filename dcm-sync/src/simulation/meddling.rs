@@ -21,6 +21,9 @@ use super::scenario::Meddling;
 use super::wish::{ACCOUNT, ADOPTED, CLUSTER_ROLES, COMMON, NAMESPACES, THEIRS, request_names};
 use crate::sim::{ANNOTATION_COPY, FakeSigner, Server};
 
+/// Under whose name controllers write.
+const CONTROLLER: &str = "controller";
+
 /// Under whose name they write.
 const MEDDLER: &str = "kubectl-edit";
 
@@ -135,6 +138,10 @@ pub(super) fn meddle(server: &mut Server, meddling: Meddling, number: u64) -> Ve
             let kind = usize::try_from(number).ok().and_then(|number| kinds.get(number % kinds.len()));
             return kind.map(|kind| undefine(server, *kind)).unwrap_or_default();
         }
+        Meddling::WriteInto => {
+            write_into(server);
+            None
+        }
         Meddling::ForgeRequest => forge_request(server, number),
         Meddling::DeleteAccount => delete_account(server, number),
         Meddling::MarkTheirs => mark_theirs(server, number),
@@ -186,6 +193,7 @@ fn do_to(server: &mut Server, target: &Object, meddling: Meddling, number: u64) 
         | Meddling::MarkTheirs
         | Meddling::TakeAccount
         | Meddling::CopyLabels
+        | Meddling::WriteInto
         | Meddling::Undefine
         | Meddling::Define => {}
     }
@@ -318,6 +326,21 @@ fn replace(server: &mut Server, target: &Object, metadata: Value) -> Option<Obje
     }
     server.delete_as_other(kind, &target.key).ok()?;
     make_like(server, target, &target.key, metadata)
+}
+
+/// Puts into each namespace what Istio and OpenShift put there. It changes nothing of ours, and is noted nowhere.
+fn write_into(server: &mut Server) {
+    let namespaces = server.objects().filter(|object| object.kind.is_namespace() && object.deleting.is_none());
+    let namespaces: Vec<_> = namespaces.map(|object| object.key.name).collect();
+    for namespace in namespaces {
+        for (kind, name) in [("ConfigMap", "istio-ca-root-cert"), ("ServiceAccount", "builder")] {
+            let kind = core(kind);
+            let key = ObjectKey::of_kind(&kind, Some(&namespace), name);
+            let body = json!({"apiVersion": "v1", "kind": &*kind.kind, "metadata": {"name": name, "namespace": &*namespace}});
+            // It is there already.
+            let _ = server.create_as(CONTROLLER, &kind, &key, &body);
+        }
+    }
 }
 
 fn intrude(server: &mut Server, namespace: &str, number: u64) -> Option<ObjectKey> {

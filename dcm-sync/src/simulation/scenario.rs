@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::sim::{Faults, Latency, Link, Seeded};
 
-use super::commands::let_command;
+use super::commands::{let_command, let_write_into};
 use super::fate::Death;
 use super::revocation::{Revocation, let_revoke};
 use super::store::StoreFaults;
@@ -171,6 +171,8 @@ pub enum Meddling {
     Unmark,
     /// Puts something of their own into one of our namespaces.
     Intrude,
+    /// A controller puts into each namespace what it puts into every one.
+    WriteInto,
     /// Holds one of our objects back with a finalizer, for a while.
     Hold,
     /// Lets go what they hold back.
@@ -247,6 +249,7 @@ impl Scenario {
         let_attack(seed, &mut scenario);
         let_revoke(seed, &mut scenario);
         let_command(seed, &mut scenario);
+        let_write_into(seed, &mut scenario);
         scenario
     }
 
@@ -404,7 +407,7 @@ impl Scenario {
     }
 
     /// Adds this deed at up to `times_max` random moments.
-    fn meddle(&mut self, draw: &Draw, meddling: Meddling, times_max: u64) {
+    pub(super) fn meddle(&mut self, draw: &Draw, meddling: Meddling, times_max: u64) {
         for _ in 0..draw.count(1, times_max) {
             let cluster = draw.count(1, u64::try_from(self.clusters).unwrap_or(1));
             let act = Act::Meddle { cluster, meddling, number: draw.random_number() };

@@ -15,6 +15,7 @@ use super::lane::Lane;
 use super::steps::{cause, reason_of, step_key};
 use super::timers::Alarm;
 use super::under_way::Pending;
+use crate::engine::Safeguard;
 use crate::engine::backoff;
 use crate::engine::event::What;
 use crate::engine::io::{LaneId, Reply, Request, Ticket};
@@ -92,7 +93,10 @@ impl Machine {
             Reply::Found(found) => self.found(id, step, found.as_ref()),
             Reply::Deleted(deletion) => self.deleted(id, step, deletion),
             Reply::Released => self.released(id, step),
-            Reply::Contents(contents) => {
+            Reply::Contents(mut contents) => {
+                if !self.options.keeps(Safeguard::ControllersIgnored) {
+                    contents.count += contents.ignored.len();
+                }
                 if let Some(lane) = self.lane_mut(id) {
                     lane.contents.insert(step.key.name.clone(), contents);
                 }

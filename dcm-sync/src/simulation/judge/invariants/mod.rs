@@ -39,6 +39,10 @@ pub const INVARIANTS: &[Invariant] = &[
     },
     Invariant { name: "what others put into a namespace is kept", holds: ownership::contents_are_kept },
     Invariant {
+        name: "a namespace goes that holds nothing but what controllers wrote",
+        holds: ownership::a_namespace_goes_that_holds_nothing_but_what_controllers_wrote,
+    },
+    Invariant {
         name: "a removal keeps what it is to keep",
         holds: ownership::a_removal_keeps_what_it_is_to_keep,
     },

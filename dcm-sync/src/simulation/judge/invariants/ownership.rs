@@ -1,9 +1,11 @@
 //! Whose objects are touched.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use dcm_core::app_context::Existing;
+use dcm_core::ignored::IgnoredContents;
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::ClusterId;
 use dcm_core::plan::Recorded;
@@ -95,6 +97,46 @@ fn is_ours(scene: &Scene<'_>, handled: &Handled, key: &ObjectKey, uid: &Arc<str>
     // What was copied with its proof, name and all, counts as ours until another one is recorded that is there.
     let is_of_another = |record: &Recorded| record.uid.as_ref().is_some_and(|recorded| recorded != uid);
     is_proved && record.is_none_or(|record| !is_of_another(record) || record.may_be_gone)
+}
+
+/// A namespace that we made is given up only where others have more in it than what controllers put into each, or where it is to be kept.
+/// What was there may have gone since it was counted.
+pub(super) fn a_namespace_goes_that_holds_nothing_but_what_controllers_wrote(
+    scene: &Scene<'_>,
+    event: &Event,
+) -> Result<(), String> {
+    let Some(Handled { cluster, context: Some(context), generation, deed, .. }) = handled(event) else {
+        return Ok(());
+    };
+    let Deed::Changed(Verb::Release, Written { key, uid, .. }) = deed else { return Ok(()) };
+    let is_made = scene.facts.object(cluster, uid).is_some_and(|known| known.origin == Origin::Created);
+    let keeps = scene
+        .facts
+        .root(context, *generation)
+        .is_none_or(|root| root.removal().disposal(key) == Disposal::Keep);
+    if &*key.kind != "Namespace" || !is_made || keeps {
+        return Ok(());
+    }
+    let now = scene.world.now();
+    let is_inside = |other: &ObjectKey| other == key || other.namespace.as_ref() == Some(&key.name);
+    let is_recent = |other: &ObjectKey| {
+        scene.meddled.last(cluster, other).is_some_and(|last| now <= last + COUNTED)
+    };
+    let ignored = IgnoredContents::default();
+    let counts = |object: &Object| {
+        let is_own = matches!((&*object.key.kind, &*object.key.name), ("ServiceAccount", "default") | ("ConfigMap", "kube-root-ca.crt"));
+        let is_controllers =
+            ignored.ignores(&object.key.group, &object.key.kind, &object.key.name, &BTreeMap::new());
+        !is_own && !is_controllers
+    };
+    let holds_more = objects(scene, cluster).iter().any(|object| {
+        object.key.namespace.as_ref() == Some(&key.name) && counts(object)
+    });
+    let may_have_held = scene.meddled.on(cluster).any(|other| is_inside(other) && is_recent(other));
+    if holds_more || may_have_held {
+        return Ok(());
+    }
+    Err(format!("{key} on {cluster} was given up, and holds nothing of others but what controllers wrote"))
 }
 
 /// What is taken away from a cluster, or let go, is wanted there by no other lane: neither by that of another app context, nor by
