@@ -118,7 +118,8 @@ impl FromStr for IgnoredObjects {
         let (kind, group) = kind.split_once('.').unwrap_or((kind, ""));
         let is_kind = kind.starts_with(|c: char| c.is_ascii_uppercase())
             && kind.chars().all(|c| c.is_ascii_alphanumeric());
-        let is_group = group.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c));
+        let is_group =
+            group.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "-.".contains(c));
         if !is_kind || !is_group {
             return Err(InvalidIgnoredObjects);
         }
@@ -148,8 +149,7 @@ fn labelled(label: &str) -> Result<Which, InvalidIgnoredObjects> {
         Some((key, value)) => (key, Some(value.to_owned())),
         None => (label, None),
     };
-    let is_key =
-        !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "-._/".contains(c));
+    let is_key = !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "-._/".contains(c));
     if is_key { Ok(Which::Labelled { key: key.to_owned(), value }) } else { Err(InvalidIgnoredObjects) }
 }
 
@@ -214,8 +214,18 @@ mod tests {
 
     #[test]
     fn what_would_ignore_a_whole_kind_or_is_misspelled_is_refused() {
-        for text in ["", "ConfigMap", "ConfigMap/", "ConfigMap/*", "configmap/a", "ConfigMap/a*b", "ConfigMap:", "ConfigMap:=x", "/a", "ConfigMap/A"]
-        {
+        for text in [
+            "",
+            "ConfigMap",
+            "ConfigMap/",
+            "ConfigMap/*",
+            "configmap/a",
+            "ConfigMap/a*b",
+            "ConfigMap:",
+            "ConfigMap:=x",
+            "/a",
+            "ConfigMap/A",
+        ] {
             assert_eq!(text.parse::<IgnoredObjects>(), Err(InvalidIgnoredObjects), "{text}");
         }
     }

@@ -325,7 +325,15 @@ impl Cluster for KubeCluster {
         namespace: &str,
         proofs: Option<&ClusterProofKey>,
     ) -> Result<Contents, Error> {
-        let contents = || Box::pin(contents::contents(&self.transport, call, namespace, proofs, &self.options.ignored_contents));
+        let contents = || {
+            Box::pin(contents::contents(
+                &self.transport,
+                call,
+                namespace,
+                proofs,
+                &self.options.ignored_contents,
+            ))
+        };
         self.rights.request(&self.transport, call, Right::List, namespace, contents).await
     }
 

@@ -190,10 +190,8 @@ fn count(found: Vec<Found>, place: &Place<'_>) -> Contents {
     ignored.sort();
     ignored.dedup();
     ignored.truncate(CONTENTS_SAMPLE_MAX);
-    let counted: BTreeMap<String, ObjectKey> = counted
-        .into_iter()
-        .map(|found| (found.metadata.uid.clone(), found.key(place.namespace)))
-        .collect();
+    let counted: BTreeMap<String, ObjectKey> =
+        counted.into_iter().map(|found| (found.metadata.uid.clone(), found.key(place.namespace))).collect();
     let mut sample: Vec<ObjectKey> = counted.values().cloned().collect();
     sample.sort();
     let bindings = sample.iter().filter(|key| key.is_binding()).map(|key| key.name.clone());
@@ -315,7 +313,10 @@ mod tests {
     /// What is counted for an app context.
     fn counted(found: Vec<Found>, context: Option<&str>) -> Contents {
         let ignored = IgnoredContents::default();
-        count(found, &Place { call: &call(context), namespace: "n", proofs: Some(&proofs()), ignored: &ignored })
+        count(
+            found,
+            &Place { call: &call(context), namespace: "n", proofs: Some(&proofs()), ignored: &ignored },
+        )
     }
 
     /// A ConfigMap with the marks of an owner and a context; their proof is that for an object of another name, where one

@@ -330,7 +330,8 @@ fn replace(server: &mut Server, target: &Object, metadata: Value) -> Option<Obje
 
 /// Puts into each namespace what Istio and OpenShift put there. It changes nothing of ours, and is noted nowhere.
 fn write_into(server: &mut Server) {
-    let namespaces = server.objects().filter(|object| object.kind.is_namespace() && object.deleting.is_none());
+    let namespaces =
+        server.objects().filter(|object| object.kind.is_namespace() && object.deleting.is_none());
     let namespaces: Vec<_> = namespaces.map(|object| object.key.name).collect();
     for namespace in namespaces {
         for (kind, name) in [("ConfigMap", "istio-ca-root-cert"), ("ServiceAccount", "builder")] {

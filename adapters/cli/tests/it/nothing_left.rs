@@ -272,7 +272,8 @@ async fn a_namespace_with_contents_is_deleted_when_that_is_asked_for() {
 fn of_controllers(namespace: &str) -> Value {
     let rbac = "rbac.authorization.k8s.io";
     let of = |version: &str, kind: &str, name: &str, more: Value| {
-        let mut object = json!({"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": namespace}});
+        let mut object =
+            json!({"apiVersion": version, "kind": kind, "metadata": {"name": name, "namespace": namespace}});
         object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         object
     };
@@ -296,7 +297,8 @@ fn of_controllers(namespace: &str) -> Value {
 #[tokio::test]
 async fn a_namespace_with_what_controllers_put_into_every_one_goes_and_with_more_than_that_it_stays() {
     let environment = Environment::group("nothing_left", CLUSTERS).await.unwrap();
-    for (cloud, more, goes) in [("written-into", None, true), ("written-into-and-used", Some("mine"), false)] {
+    for (cloud, more, goes) in [("written-into", None, true), ("written-into-and-used", Some("mine"), false)]
+    {
         let installation = Installation::new(&environment, cloud);
         installation.apply(&installation.document(cloud, json!({"users": [{"name": "ann"}]}))).done();
         for cluster in installation.clusters() {
@@ -327,8 +329,7 @@ async fn a_namespace_with_what_controllers_put_into_every_one_goes_and_with_more
     for cluster in installation.clusters() {
         kubectl(cluster, &["create", "configmap", "ours-1", "-n", cloud]);
     }
-    let arguments =
-        ["terminate", cloud, "--timeout", &timeout(), "--ignored-contents", "ConfigMap/ours-*"];
+    let arguments = ["terminate", cloud, "--timeout", &timeout(), "--ignored-contents", "ConfigMap/ours-*"];
     installation.person.run(arguments).done();
     for cluster in installation.clusters() {
         assert_eq!(kubectl(cluster, &["get", "namespace", cloud, "--ignore-not-found", "-o", "name"]), "");
@@ -343,7 +344,8 @@ async fn a_namespace_that_was_kept_is_taken_back_by_the_same_cloud_and_no_other_
     let cloud = "taken-back";
     let installation = Installation::new(&environment, cloud);
     let document = installation.document(cloud, json!({"users": [{"name": "ann"}]}));
-    let uid = |cluster: &Cluster| kubectl(cluster, &["get", "namespace", cloud, "-o", "jsonpath={.metadata.uid}"]);
+    let uid =
+        |cluster: &Cluster| kubectl(cluster, &["get", "namespace", cloud, "-o", "jsonpath={.metadata.uid}"]);
     let uids = || installation.clusters().iter().map(uid).collect::<Vec<_>>();
     installation.apply(&document).done();
     let first = uids();
@@ -361,7 +363,10 @@ async fn a_namespace_that_was_kept_is_taken_back_by_the_same_cloud_and_no_other_
     installation.apply(&document).done();
     assert_eq!(uids(), first);
     for cluster in installation.clusters() {
-        assert_eq!(kubectl(cluster, &["get", "configmap", "mine", "-n", cloud, "-o", "name"]), "configmap/mine");
+        assert_eq!(
+            kubectl(cluster, &["get", "configmap", "mine", "-n", cloud, "-o", "name"]),
+            "configmap/mine"
+        );
     }
     installation.terminate(cloud).done();
     // One of its name that somebody makes instead is not ours.

@@ -487,7 +487,8 @@ impl View for LaneView<'_> {
     }
 
     fn contents(&self, namespace: &str) -> Option<&Contents> {
-        static NOTHING: Contents = Contents { count: 0, sample: Vec::new(), bindings: Vec::new(), ignored: Vec::new() };
+        static NOTHING: Contents =
+            Contents { count: 0, sample: Vec::new(), bindings: Vec::new(), ignored: Vec::new() };
         if self.counts { self.lane.contents.get(namespace) } else { Some(&NOTHING) }
     }
 

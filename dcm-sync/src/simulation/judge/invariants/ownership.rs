@@ -119,19 +119,21 @@ pub(super) fn a_namespace_goes_that_holds_nothing_but_what_controllers_wrote(
     }
     let now = scene.world.now();
     let is_inside = |other: &ObjectKey| other == key || other.namespace.as_ref() == Some(&key.name);
-    let is_recent = |other: &ObjectKey| {
-        scene.meddled.last(cluster, other).is_some_and(|last| now <= last + COUNTED)
-    };
+    let is_recent =
+        |other: &ObjectKey| scene.meddled.last(cluster, other).is_some_and(|last| now <= last + COUNTED);
     let ignored = IgnoredContents::default();
     let counts = |object: &Object| {
-        let is_own = matches!((&*object.key.kind, &*object.key.name), ("ServiceAccount", "default") | ("ConfigMap", "kube-root-ca.crt"));
+        let is_own = matches!(
+            (&*object.key.kind, &*object.key.name),
+            ("ServiceAccount", "default") | ("ConfigMap", "kube-root-ca.crt")
+        );
         let is_controllers =
             ignored.ignores(&object.key.group, &object.key.kind, &object.key.name, &BTreeMap::new());
         !is_own && !is_controllers
     };
-    let holds_more = objects(scene, cluster).iter().any(|object| {
-        object.key.namespace.as_ref() == Some(&key.name) && counts(object)
-    });
+    let holds_more = objects(scene, cluster)
+        .iter()
+        .any(|object| object.key.namespace.as_ref() == Some(&key.name) && counts(object));
     let may_have_held = scene.meddled.on(cluster).any(|other| is_inside(other) && is_recent(other));
     if holds_more || may_have_held {
         return Ok(());
