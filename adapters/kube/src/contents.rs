@@ -86,7 +86,8 @@ async fn list(
             Err(Failure::Refused(refused)) if refused.status.code == 404 => return Ok(Vec::new()),
             Err(failure) => return Err(name_resource(failure.into(), &resource)),
         };
-        for metadata in page.items(|Item { metadata }| Ok(metadata.trimmed(place.ignored))).await? {
+        let ignored = place.ignored.clone();
+        for metadata in page.items(move |Item { metadata }| Ok(metadata.trimmed(&ignored))).await? {
             if kept.fetch_add(metadata.bytes(), Ordering::Relaxed) > KEPT_BYTES_MAX {
                 let what =
                     format!("contents of more than {KEPT_BYTES_MAX} bytes of names and marks, at {what}");

@@ -332,7 +332,7 @@ fn replace(server: &mut Server, target: &Object, metadata: Value) -> Option<Obje
 fn write_into(server: &mut Server) {
     let namespaces =
         server.objects().filter(|object| object.kind.is_namespace() && object.deleting.is_none());
-    let namespaces: Vec<_> = namespaces.map(|object| object.key.name).collect();
+    let namespaces: Vec<_> = namespaces.map(|object| object.key.name.clone()).collect();
     for namespace in namespaces {
         for (kind, name) in [("ConfigMap", "istio-ca-root-cert"), ("ServiceAccount", "builder")] {
             let kind = core(kind);
