@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 
 use dcm_core::causes::Reader;
-use dcm_core::manifest::ObjectKey;
+use dcm_core::manifest::{Manifest, ObjectKey};
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{Act, Outline, OutlinedStep, Rehearsal, Step, Why, Work, named_fields};
 use dcm_core::port::answer::clean;
 use dcm_core::port::cluster::{Contents, Error};
 use dcm_core::status::Cause;
+use serde_json::Value;
 
 use super::{LivePlan, PlanError, Planned};
 
@@ -47,6 +48,9 @@ fn steps(live: &LivePlan, reader: Reader) -> Vec<OutlinedStep> {
         let mut why = why(step, reader);
         if let Some(contents) = live.contents.get(&step.key) {
             why.push_str(&held(contents));
+        }
+        if let Work::Create { manifest } | Work::Update { manifest, .. } = &step.work {
+            why.push_str(&given(manifest));
         }
         Some(OutlinedStep { action, object, why, rehearsal })
     };
@@ -107,6 +111,34 @@ fn held(contents: &Contents) -> String {
     held
 }
 
+/// What a LimitRange gives to containers that say nothing.
+fn given(manifest: &Manifest) -> String {
+    let kind = manifest.kind();
+    if !kind.group.is_empty() || &*kind.kind != "LimitRange" {
+        return String::new();
+    }
+    let items = manifest.body()["spec"]["limits"].as_array().into_iter().flatten();
+    let of_containers = items.filter(|item| item["type"] == "Container");
+    let amounts = |item: &Value, member: &str| {
+        let amounts = item[member].as_object().into_iter().flatten();
+        let written = amounts.map(|(resource, amount)| match amount.as_str() {
+            Some(amount) => format!("{resource} {amount}"),
+            None => format!("{resource} {amount}"),
+        });
+        written.collect::<Vec<_>>().join(", ")
+    };
+    let mut given = String::new();
+    for item in of_containers {
+        for (member, what) in [("default", "limits"), ("defaultRequest", "requests")] {
+            let amounts = amounts(item, member);
+            if !amounts.is_empty() {
+                given.push_str(&format!("; containers without {what} get {amounts}"));
+            }
+        }
+    }
+    given
+}
+
 /// Why it is done, and which fields change hands.
 fn why(step: &Step, reader: Reader) -> String {
     match &step.work {
@@ -115,5 +147,39 @@ fn why(step: &Step, reader: Reader) -> String {
             format!("{}: {}", step.why, named_fields(terms.taken.iter()))
         }
         _ => step.why.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_containers_get_by_a_limit_range_is_told() {
+        let range = |kind: &str, limits: Value| {
+            let body = json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "r", "namespace": "n"}, "spec": {"limits": limits}});
+            given(&Manifest::new(body).unwrap())
+        };
+        let container = json!({"type": "Container", "default": {"cpu": "500m", "memory": "1Gi"}, "defaultRequest": {"cpu": "50m"}});
+        let told = "; containers without limits get cpu 500m, memory 1Gi; containers without requests get cpu 50m";
+        assert_eq!(range("LimitRange", json!([container])), told);
+        assert_eq!(range("LimitRange", json!([{"type": "Pod", "max": {"cpu": "1"}}])), "");
+        assert_eq!(range("ConfigMap", json!([container])), "");
+    }
+
+    #[test]
+    fn what_a_namespace_holds_is_told_without_what_a_terminal_obeys() {
+        let key = |name: &str| ObjectKey::new("".into(), "ConfigMap".into(), Some("n".into()), name.into());
+        let contents = Contents {
+            count: 1,
+            sample: vec![key("a\u{1b}[2J")],
+            ignored: vec![key("istio-ca-root-cert")],
+            ..Contents::default()
+        };
+        let told = "; it stays, as it holds 1 objects of others: ConfigMap a [2J; not counted: ConfigMap istio-ca-root-cert";
+        assert_eq!(held(&contents), told);
+        assert_eq!(held(&Contents::default()), "");
     }
 }
