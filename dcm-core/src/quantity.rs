@@ -80,6 +80,12 @@ impl Quantity {
         if other.nanos < self.nanos { other } else { self }
     }
 
+    /// The larger of two.
+    #[must_use]
+    pub fn larger(self, other: Self) -> Self {
+        if other.nanos > self.nanos { other } else { self }
+    }
+
     /// True when it is more than the other, whatever the families of their suffixes.
     #[must_use]
     pub fn is_above(&self, other: &Self) -> bool {

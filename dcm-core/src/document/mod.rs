@@ -26,6 +26,17 @@
 //!     Certificate.cert-manager.io: {existing: overwrite}
 //! ```
 //!
+//! `containerDefaults` says what containers get that name no requests or limits, by a LimitRange in the cloud's namespace. Without it, what a
+//! quota holds gets small figures (cpu 100m and 500m, memory 128Mi and 512Mi, ephemeral storage 256Mi and 1Gi), as Kubernetes refuses pods
+//! that are silent about it:
+//!
+//! ```yaml
+//! spec:
+//!   containerDefaults:
+//!     requests: {cpu: 50m}
+//!     limits: {cpu: 250m, memory: 256Mi}  # 0 gives none
+//! ```
+//!
 //! A text is YAML 1.2 or JSON, in UTF-8. It holds several documents, divided by `---` or as the items of one list; empty
 //! ones are passed over. The fields are those of [`Draft`]; [`json_schema`] describes them for editors and other
 //! programs, and is also what [`parse`] checks the shape of a document by.

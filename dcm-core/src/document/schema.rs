@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use serde_json::{Value, json};
 
 use crate::app_context::Existing;
-use crate::logical_cloud::limits;
+use crate::logical_cloud::{CONTAINER_RESOURCES, limits};
 use crate::name::{API_NAME_MAX, DNS_LABEL_MAX, DNS_SUBDOMAIN_MAX};
 use crate::port::key_source::KeyType;
 use crate::shape::schema_of;
@@ -117,6 +117,11 @@ fn spec(rules: &mut Vec<(String, Value)>) {
     let seconds = json!({"minimum": limits::DEADLINE_SECONDS_MIN, "maximum": limits::DEADLINE_SECONDS_MAX});
     field("/properties/removal/properties/deadlineSeconds", seconds);
     field("/properties/level", json!({"enum": ["standard", "privileged", "admin", "1", "0"]}));
+    for sort in ["requests", "limits"] {
+        let amounts =
+            json!({"propertyNames": {"enum": CONTAINER_RESOURCES}, "additionalProperties": quantity()});
+        field(&format!("/properties/containerDefaults/properties/{sort}"), amounts);
+    }
     field("/properties/labels", labels(limits::LABELS_MAX));
     let key = json!({"pattern": QUALIFIED_NAME, "not": {"pattern": OWN_LABEL}});
     field("/properties/labels", json!({"propertyNames": key}));
@@ -127,7 +132,7 @@ fn spec(rules: &mut Vec<(String, Value)>) {
             {
                 "if": {"properties": {"level": {"enum": ["admin", "0"]}}, "required": ["level"]},
                 "then": {"properties": {
-                    "namespace": false, "objectPolicies": {"maxProperties": 0}, "labels": {"maxProperties": 0}, "users": none,
+                    "namespace": false, "objectPolicies": {"maxProperties": 0}, "containerDefaults": false, "labels": {"maxProperties": 0}, "users": none,
                     "permissions": none, "quotas": none, "manifests": none,
                 }},
             },
@@ -202,12 +207,15 @@ fn permissions(rules: &mut Vec<(String, Value)>) {
     field("", json!({"not": both}));
 }
 
+fn quantity() -> Value {
+    json!({"type": ["string", "number"], "pattern": QUANTITY, "minimum": 0})
+}
+
 fn quotas_and_key_values(rules: &mut Vec<(String, Value)>) {
     let items = list("quotas", limits::QUOTAS_MAX, &["name", "hard"], rules);
-    let quantity = json!({"type": ["string", "number"], "pattern": QUANTITY, "minimum": 0});
     let hard = json!({
         "minProperties": 1, "maxProperties": limits::QUOTA_KEYS_MAX,
-        "propertyNames": {"pattern": QUALIFIED_NAME}, "additionalProperties": quantity,
+        "propertyNames": {"pattern": QUALIFIED_NAME}, "additionalProperties": quantity(),
     });
     rules.push((format!("{items}/properties/hard"), hard));
     list("keyValues", limits::KEY_VALUES_MAX, &["name", "kv"], rules);

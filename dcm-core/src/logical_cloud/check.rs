@@ -6,6 +6,7 @@ use crate::name::{LogicalCloudName, Namespace, ProjectName};
 use crate::refusal::{Checks, Path};
 
 use super::cloud::LogicalCloud;
+use super::container_defaults::ContainerDefaults;
 use super::draft::{Draft, PermissionDraft, SpecDraft};
 use super::level::Level;
 use super::metadata::Metadata;
@@ -35,6 +36,9 @@ pub(super) fn whole(
         ObjectPolicies::check(&draft.spec.object_policies, &at.field("objectPolicies"), checks);
     let removal = draft.spec.removal.take().unwrap_or_default();
     let removal = removal::check(&removal, &at.field("removal"), checks);
+    let container_defaults = draft.spec.container_defaults.take().unwrap_or_default();
+    let container_defaults =
+        ContainerDefaults::check(&container_defaults, &at.field("containerDefaults"), checks);
     labels::check(&draft.spec.labels, &at.field("labels"), checks);
     let metadata = Metadata::check(draft.metadata, &Path::root().field("metadata"), checks);
     let spec = draft.spec;
@@ -51,7 +55,7 @@ pub(super) fn whole(
         manifests::check(spec.manifests, namespace, level, &at.field("manifests"), checks)
     });
     let (metadata, level, object_policies) = (metadata?, level?, object_policies?);
-    let removal = removal?;
+    let (removal, container_defaults) = (removal?, container_defaults?);
     let cloud = LogicalCloud {
         project,
         uid,
@@ -60,6 +64,7 @@ pub(super) fn whole(
         namespace,
         object_policies,
         removal,
+        container_defaults,
         labels: spec.labels,
         users,
         permissions,
@@ -231,6 +236,7 @@ fn admin(spec: &SpecDraft, at: &Path, checks: &mut Checks) {
     for (field, given) in [
         ("namespace", spec.namespace.as_ref().is_some_and(|namespace| !namespace.is_empty())),
         ("objectPolicies", !spec.object_policies.is_empty()),
+        ("containerDefaults", spec.container_defaults.is_some()),
         ("labels", !spec.labels.is_empty()),
         ("users", !spec.users.is_empty()),
         ("permissions", !spec.permissions.is_empty()),

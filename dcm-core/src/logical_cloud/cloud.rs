@@ -9,6 +9,7 @@ use crate::name::{ClusterId, LogicalCloudName, Namespace, ProjectName, UserName}
 use crate::port::synchronizer::Removal;
 use crate::refusal::{Refusals, Warning};
 
+use super::container_defaults::ContainerDefaults;
 use super::draft::{Draft, MetadataDraft, ReferenceDraft, SpecDraft};
 use super::key_values::KeyValues;
 use super::level::Level;
@@ -34,6 +35,7 @@ pub struct LogicalCloud {
     pub(super) namespace: Option<Namespace>,
     pub(super) object_policies: ObjectPolicies,
     pub(super) removal: Removal,
+    pub(super) container_defaults: ContainerDefaults,
     pub(super) labels: BTreeMap<String, String>,
     pub(super) users: Vec<User>,
     pub(super) permissions: Vec<Permission>,
@@ -123,6 +125,12 @@ impl LogicalCloud {
     #[must_use]
     pub fn removal(&self) -> Removal {
         self.removal
+    }
+
+    /// What containers get that do not say what they need.
+    #[must_use]
+    pub fn container_defaults(&self) -> &ContainerDefaults {
+        &self.container_defaults
     }
 
     /// Labels of the namespace.
@@ -245,6 +253,7 @@ impl From<LogicalCloud> for Stored {
             namespace: cloud.namespace.map(Into::into),
             object_policies: cloud.object_policies.into(),
             removal: removal::draft(cloud.removal),
+            container_defaults: cloud.container_defaults.draft(),
             level: Some(cloud.level.as_str().to_owned()),
             labels: cloud.labels,
             users: cloud.users.into_iter().map(Into::into).collect(),

@@ -39,6 +39,9 @@ pub struct SpecDraft {
     /// How it is taken off clusters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub removal: Option<RemovalDraft>,
+    /// What containers get that do not say what they need. Default: small figures for what a quota holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub container_defaults: Option<ContainerDefaultsDraft>,
     /// Labels of the namespace.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
@@ -96,6 +99,20 @@ pub struct RemovalDraft {
     /// How many seconds a cluster may take, 1 and up, before nobody waits for it any more. Default: 300.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deadline_seconds: Option<i64>,
+}
+
+/// What containers get that do not say what they need, in place of the default figures. `0` gives nothing. A LimitRange among the
+/// manifests comes first: what it covers is not given.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ContainerDefaultsDraft {
+    /// Requests, by `cpu`, `ephemeral-storage` or `memory`; each a quantity. Where a container gets a limit and no request, its limit counts
+    /// as its request.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub requests: BTreeMap<String, Value>,
+    /// Limits, by `cpu`, `ephemeral-storage` or `memory`; each a quantity.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<String, Value>,
 }
 
 /// Defines a draft that has a name and notes of its own beside further members.

@@ -9,6 +9,7 @@
 
 mod check;
 mod cloud;
+mod container_defaults;
 mod credential;
 mod draft;
 mod key_values;
@@ -33,9 +34,10 @@ mod warnings;
 mod tests;
 
 pub use cloud::LogicalCloud;
+pub use container_defaults::{CONTAINER_RESOURCES, ContainerDefaults};
 pub use credential::{Epoch, Serial};
 pub use draft::{
-    Draft, ExpressionDraft, KeyValuesDraft, MetadataDraft, ObjectPolicyDraft, PermissionDraft, QuotaDraft,
+    ContainerDefaultsDraft, Draft, ExpressionDraft, KeyValuesDraft, MetadataDraft, ObjectPolicyDraft, PermissionDraft, QuotaDraft,
     ReferenceDraft, RemovalDraft, SelectorDraft, SpecDraft, UserDraft,
 };
 pub use key_values::KeyValues;

@@ -63,6 +63,16 @@ fn entry(key: &str, value: &Value, at: &Path, checks: &mut Checks) -> Option<Qua
         checks.refuse(at, key, rule);
         return None;
     }
+    let amount = amount(value, at, checks)?;
+    if keys::is_whole(key) && !amount.is_whole() {
+        checks.refuse(at, &amount.to_string(), "counts objects and must be a whole number");
+        return None;
+    }
+    Some(amount)
+}
+
+/// A quantity that is not negative.
+pub(super) fn amount(value: &Value, at: &Path, checks: &mut Checks) -> Option<Quantity> {
     let text = match value {
         Value::String(text) => text.clone(),
         Value::Number(number) => number.to_string(),
@@ -74,10 +84,6 @@ fn entry(key: &str, value: &Value, at: &Path, checks: &mut Checks) -> Option<Qua
     let quantity: Quantity = checks.accept(at, &text, text.parse())?;
     if quantity.is_negative() {
         checks.refuse(at, &text, "must not be negative");
-        return None;
-    }
-    if keys::is_whole(key) && !quantity.is_whole() {
-        checks.refuse(at, &text, "counts objects and must be a whole number");
         return None;
     }
     Some(quantity)

@@ -266,6 +266,7 @@ fn the_order_of_lists_means_nothing_and_storage_goes_through_the_rules() {
                 "Role.rbac.authorization.k8s.io": {"existing": "overwrite", "drift": "correct", "reportOnly": ["rules"]},
             },
             "removal": {"objects": "keep", "deadlineSeconds": 90},
+            "containerDefaults": {"requests": {"cpu": "0.1"}, "limits": {"cpu": 1, "memory": "0"}},
         })
     };
     let (one, _) = make(spec([0, 1])).unwrap();

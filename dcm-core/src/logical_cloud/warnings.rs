@@ -1,10 +1,11 @@
 //! What is accepted and perhaps not meant.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
 use crate::manifest::{holds_nothing, kind_of};
+use crate::quantity::Quantity;
 use crate::refusal::{Path, Warning};
 
 use super::draft::{Draft, PermissionDraft, SelectorDraft, SpecDraft, UserDraft};
@@ -80,12 +81,9 @@ pub(super) fn of(draft: &Draft) -> Vec<Warning> {
     }
     for (index, quota) in spec.quotas.iter().enumerate() {
         let at = at.field("quotas").item(index).field("hard");
-        for (key, value) in &quota.hard {
-            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            let rule = text.parse().ok().and_then(|quantity| implausible(key, &quantity));
-            rule.into_iter().for_each(|rule| warn(&mut warnings, &at.key(key), rule));
-        }
+        of_amounts(&quota.hard, &at, &mut warnings);
     }
+    of_container_defaults(spec, &at.field("containerDefaults"), &mut warnings);
     for (index, manifest) in spec.manifests.iter().enumerate() {
         if manifest.get("status").is_some_and(|status| !holds_nothing(status)) {
             let at = at.field("manifests").item(index).field("status");
@@ -100,6 +98,38 @@ pub(super) fn of(draft: &Draft) -> Vec<Warning> {
         of_permission(permission, spec, own, &at.field("permissions").item(index), &mut warnings);
     }
     warnings
+}
+
+/// Amounts that are probably not meant.
+fn of_amounts(amounts: &BTreeMap<String, Value>, at: &Path, warnings: &mut Vec<Warning>) {
+    for (key, value) in amounts {
+        let rule = amount(value).and_then(|amount| implausible(key, &amount));
+        rule.into_iter().for_each(|rule| warn(warnings, &at.key(key), rule));
+    }
+}
+
+fn amount(value: &Value) -> Option<Quantity> {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned).parse().ok()
+}
+
+/// Defaults that no quota admits keep all pods out that say nothing.
+fn of_container_defaults(spec: &SpecDraft, at: &Path, warnings: &mut Vec<Warning>) {
+    let Some(defaults) = &spec.container_defaults else { return };
+    for (field, amounts) in [("requests", &defaults.requests), ("limits", &defaults.limits)] {
+        let at = at.field(field);
+        of_amounts(amounts, &at, warnings);
+        for (resource, value) in amounts {
+            let key = format!("{field}.{resource}");
+            // A quota of cpu is one of requests.cpu.
+            let is_meant = |held: &str| held == key || (field == "requests" && held == resource);
+            let hard = spec.quotas.iter().flat_map(|quota| &quota.hard);
+            let mut held = hard.filter(|(key, _)| is_meant(key)).filter_map(|(_, held)| amount(held));
+            if amount(value).is_some_and(|amount| held.any(|held| amount.is_above(&held))) {
+                let message = "is above a quota of this cloud: pods that say nothing are refused";
+                warn(warnings, &at.key(resource), message);
+            }
+        }
+    }
 }
 
 fn warn(warnings: &mut Vec<Warning>, at: &Path, message: &str) {

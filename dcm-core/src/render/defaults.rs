@@ -8,6 +8,8 @@
 //! quota of a few cores admits a dozen. A quota that is smaller than a figure takes its place, as no pod would be
 //! admitted otherwise. A quota of 0 gives no default: it is there to keep pods out. An [implausible](implausible) quota gives none, either.
 //!
+//! The cloud's document can give other figures (`containerDefaults`), also for what no quota holds. They are given as they are.
+//!
 //! A LimitRange among the manifests of a privileged cloud comes first: what it gives to containers is not given here, and what is given
 //! here is within what it allows.
 
@@ -18,7 +20,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{LimitRange, LimitRangeItem, LimitRangeSpec};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Text;
 
-use crate::logical_cloud::{Quota, implausible};
+use crate::logical_cloud::{ContainerDefaults, Quota, implausible};
 use crate::quantity::Quantity;
 
 use self::brought::Brought;
@@ -33,7 +35,7 @@ pub const DEFAULT_LIMITS: [(&str, &str); 3] =
     [("cpu", "500m"), ("ephemeral-storage", "1Gi"), ("memory", "512Mi")];
 
 pub(super) fn render(context: &Context<'_>, steps: &mut Steps<'_>) -> Result<(), Error> {
-    let (mut requests, mut limits) = defaults(context.cloud.quotas());
+    let (mut requests, mut limits) = defaults(context.cloud.quotas(), context.cloud.container_defaults());
     Brought::of(context.cloud.manifests()).fit(&mut limits, &mut requests);
     if requests.is_empty() && limits.is_empty() {
         return Ok(());
@@ -52,11 +54,15 @@ pub(super) fn render(context: &Context<'_>, steps: &mut Steps<'_>) -> Result<(),
 /// Amounts by resource.
 type Figures = BTreeMap<String, Quantity>;
 
-/// The requests and limits of a container that doesn't say.
-fn defaults(quotas: &[Quota]) -> (Figures, Figures) {
-    let limits = figures(&DEFAULT_LIMITS, |resource| held(quotas, &[&format!("limits.{resource}")]));
+/// The requests and limits of a container that doesn't say, with those that the cloud's document gives.
+fn defaults(quotas: &[Quota], given: &ContainerDefaults) -> (Figures, Figures) {
+    let mut limits = figures(&DEFAULT_LIMITS, |resource| held(quotas, &[&format!("limits.{resource}")]));
     let mut requests =
         figures(&DEFAULT_REQUESTS, |resource| held(quotas, &[resource, &format!("requests.{resource}")]));
+    for (resource, request) in &given.requests {
+        limits.entry(resource.clone()).and_modify(|limit| *limit = limit.larger(*request));
+    }
+    replace(&mut limits, &given.limits);
     for (resource, figure) in DEFAULT_REQUESTS {
         // Kubernetes would take the limit as the request too: several times what a small service needs. And a request
         // above the limit would make the pod invalid.
@@ -65,7 +71,14 @@ fn defaults(quotas: &[Quota]) -> (Figures, Figures) {
             requests.insert(resource.to_owned(), request.smaller(*limit));
         }
     }
+    replace(&mut requests, &given.requests);
     (requests, limits)
+}
+
+/// Puts given figures in the place of others. A zero gives nothing.
+fn replace(figures: &mut Figures, given: &Figures) {
+    figures.extend(given.iter().map(|(resource, figure)| (resource.clone(), *figure)));
+    figures.retain(|_, figure| !figure.is_zero());
 }
 
 fn texts(figures: Figures) -> Option<BTreeMap<String, Text>> {
@@ -105,9 +118,13 @@ mod tests {
     use crate::manifest::Manifest;
 
     fn of(hard: &[(&str, &str)]) -> (Figures, Figures) {
+        with(hard, &ContainerDefaults::default())
+    }
+
+    fn with(hard: &[(&str, &str)], given: &ContainerDefaults) -> (Figures, Figures) {
         let hard = hard.iter().map(|(key, amount)| ((*key).to_owned(), (*amount).into())).collect();
         let quota = Quota::try_from(QuotaDraft { name: "q".into(), hard, ..QuotaDraft::default() }).unwrap();
-        defaults(&[quota])
+        defaults(&[quota], given)
     }
 
     fn amounts(pairs: &[(&str, &str)]) -> Figures {
@@ -131,6 +148,26 @@ mod tests {
     #[test]
     fn a_quota_of_nothing_keeps_pods_out() {
         assert_eq!(of(&[("limits.cpu", "0"), ("requests.cpu", "0")]), (amounts(&[]), amounts(&[])));
+    }
+
+    #[test]
+    fn what_the_document_gives_takes_the_place_of_our_figures_and_a_zero_gives_nothing() {
+        let given = |requests: &[(&str, &str)], limits: &[(&str, &str)]| {
+            let mut given = ContainerDefaults::default();
+            (given.requests, given.limits) = (amounts(requests), amounts(limits));
+            given
+        };
+        let cpu = [("limits.cpu", "4")];
+        for (hard, given, requests, limits) in [
+            (&[][..], given(&[], &[("memory", "1Gi")]), &[("memory", "128Mi")][..], &[("memory", "1Gi")][..]),
+            (&cpu, given(&[], &[("cpu", "50m")]), &[("cpu", "50m")], &[("cpu", "50m")]),
+            (&cpu, given(&[("cpu", "2")], &[]), &[("cpu", "2")], &[("cpu", "2")]),
+            (&cpu, given(&[("cpu", "20m")], &[]), &[("cpu", "20m")], &[("cpu", "500m")]),
+            (&cpu, given(&[], &[("cpu", "0")]), &[], &[]),
+            (&cpu, given(&[("cpu", "0")], &[]), &[], &[("cpu", "500m")]),
+        ] {
+            assert_eq!(with(hard, &given), (amounts(requests), amounts(limits)), "{hard:?} {given:?}");
+        }
     }
 
     /// The figures for quotas of these limits beside a LimitRange with these items.

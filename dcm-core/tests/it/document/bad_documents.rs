@@ -340,7 +340,7 @@ fn fields() -> Vec<BadDocument> {
             spec("user: [{name: a}]"),
             Schema,
             &[
-                "document 1, line 6, column 3: spec.user: is no field; there are clusterSelector, clusters, keyValues, labels, level, manifests, namespace, objectPolicies, permissions, quotas, removal, users",
+                "document 1, line 6, column 3: spec.user: is no field; there are clusterSelector, clusters, containerDefaults, keyValues, labels, level, manifests, namespace, objectPolicies, permissions, quotas, removal, users",
             ],
         ),
         bad(
@@ -404,7 +404,7 @@ fn fields() -> Vec<BadDocument> {
             spec(r#""name: a\ntype: token": b"#),
             Schema,
             &[
-                r#"document 1, line 6, column 3: spec["name: a\ntype: token"]: is no field; there are clusterSelector, clusters, keyValues, labels, level, manifests, namespace, objectPolicies, permissions, quotas, removal, users"#,
+                r#"document 1, line 6, column 3: spec["name: a\ntype: token"]: is no field; there are clusterSelector, clusters, containerDefaults, keyValues, labels, level, manifests, namespace, objectPolicies, permissions, quotas, removal, users"#,
             ],
         ),
         bad(
@@ -634,6 +634,30 @@ fn namespaces_levels_and_labels() -> Vec<BadDocument> {
             &[r#"document 1, line 6, column 3: spec.level: must be a text: put it in quotes (found "1")"#],
         ),
         bad(
+            "defaults for what no container has",
+            spec("containerDefaults: {limits: {pods: 1}}"),
+            Schema,
+            &[
+                r#"document 1, line 6, column 32: spec.containerDefaults.limits["pods"]: must be one of cpu, ephemeral-storage, memory (found "pods")"#,
+            ],
+        ),
+        bad(
+            "a default that is no quantity",
+            spec("containerDefaults: {requests: {cpu: many}}"),
+            Schema,
+            &[
+                r#"document 1, line 6, column 34: spec.containerDefaults.requests["cpu"]: must be a Kubernetes quantity such as 2, 500m, 1.5Gi or 1e3 (found "many")"#,
+            ],
+        ),
+        bad(
+            "a default request above the default limit",
+            spec("containerDefaults: {requests: {cpu: 2}, limits: {cpu: 1}}"),
+            Reader,
+            &[
+                r#"document 1, line 6, column 34: spec.containerDefaults.requests["cpu"]: must not be above the limit, 1 (found "2")"#,
+            ],
+        ),
+        bad(
             "an unknown way with existing namespaces",
             spec("objectPolicies: {Namespace: {existing: take}}"),
             Schema,
@@ -694,17 +718,18 @@ fn namespaces_levels_and_labels() -> Vec<BadDocument> {
         bad(
             "an admin cloud with users and more",
             spec(
-                "level: admin\n  namespace: a\n  objectPolicies: {Namespace: {existing: adopt}}\n  labels: {a: b}\n  users: [{name: a}]\n  permissions: [{name: a, apiGroups: [''], resources: [pods], verbs: [get]}]\n  quotas: [{name: a, hard: {pods: 1}}]\n  manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]",
+                "level: admin\n  namespace: a\n  objectPolicies: {Namespace: {existing: adopt}}\n  containerDefaults: {limits: {cpu: 1}}\n  labels: {a: b}\n  users: [{name: a}]\n  permissions: [{name: a, apiGroups: [''], resources: [pods], verbs: [get]}]\n  quotas: [{name: a, hard: {pods: 1}}]\n  manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]",
             ),
             Schema,
             &[
                 "document 1, line 7, column 3: spec.namespace: an admin cloud uses its clusters as they are and has none of this",
                 "document 1, line 8, column 3: spec.objectPolicies: an admin cloud uses its clusters as they are and has none of this",
-                "document 1, line 9, column 3: spec.labels: an admin cloud uses its clusters as they are and has none of this",
-                "document 1, line 10, column 3: spec.users: an admin cloud uses its clusters as they are and has none of this",
-                "document 1, line 11, column 3: spec.permissions: an admin cloud uses its clusters as they are and has none of this",
-                "document 1, line 12, column 3: spec.quotas: an admin cloud uses its clusters as they are and has none of this",
-                "document 1, line 13, column 3: spec.manifests: an admin cloud uses its clusters as they are and has none of this",
+                "document 1, line 9, column 3: spec.containerDefaults: an admin cloud uses its clusters as they are and has none of this",
+                "document 1, line 10, column 3: spec.labels: an admin cloud uses its clusters as they are and has none of this",
+                "document 1, line 11, column 3: spec.users: an admin cloud uses its clusters as they are and has none of this",
+                "document 1, line 12, column 3: spec.permissions: an admin cloud uses its clusters as they are and has none of this",
+                "document 1, line 13, column 3: spec.quotas: an admin cloud uses its clusters as they are and has none of this",
+                "document 1, line 14, column 3: spec.manifests: an admin cloud uses its clusters as they are and has none of this",
             ],
         ),
         bad(
