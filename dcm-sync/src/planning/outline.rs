@@ -103,6 +103,7 @@ fn held(contents: &Contents) -> String {
     };
     let mut held = match contents.count {
         0 => String::new(),
+        1 => format!("; it stays, as it holds an object of others: {}", named(&contents.sample)),
         count => format!("; it stays, as it holds {count} objects of others: {}", named(&contents.sample)),
     };
     if !contents.ignored.is_empty() {
@@ -178,7 +179,7 @@ mod tests {
             ignored: vec![key("istio-ca-root-cert")],
             ..Contents::default()
         };
-        let told = "; it stays, as it holds 1 objects of others: ConfigMap a [2J; not counted: ConfigMap istio-ca-root-cert";
+        let told = "; it stays, as it holds an object of others: ConfigMap a [2J; not counted: ConfigMap istio-ca-root-cert";
         assert_eq!(held(&contents), told);
         assert_eq!(held(&Contents::default()), "");
     }

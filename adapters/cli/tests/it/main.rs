@@ -9,6 +9,7 @@ mod audit;
 mod bad_documents;
 mod changes;
 mod common;
+mod container_defaults;
 mod credentials;
 mod cut_off;
 mod deciding;
