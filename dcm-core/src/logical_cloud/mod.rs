@@ -37,8 +37,8 @@ pub use cloud::LogicalCloud;
 pub use container_defaults::{CONTAINER_RESOURCES, ContainerDefaults};
 pub use credential::{Epoch, Serial};
 pub use draft::{
-    ContainerDefaultsDraft, Draft, ExpressionDraft, KeyValuesDraft, MetadataDraft, ObjectPolicyDraft, PermissionDraft, QuotaDraft,
-    ReferenceDraft, RemovalDraft, SelectorDraft, SpecDraft, UserDraft,
+    ContainerDefaultsDraft, Draft, ExpressionDraft, KeyValuesDraft, MetadataDraft, ObjectPolicyDraft,
+    PermissionDraft, QuotaDraft, ReferenceDraft, RemovalDraft, SelectorDraft, SpecDraft, UserDraft,
 };
 pub use key_values::KeyValues;
 #[cfg(feature = "pki")]

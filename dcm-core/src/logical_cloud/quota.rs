@@ -65,7 +65,8 @@ fn entry(key: &str, value: &Value, at: &Path, checks: &mut Checks) -> Option<Qua
     }
     let amount = amount(value, at, checks)?;
     if keys::is_whole(key) && !amount.is_whole() {
-        checks.refuse(at, &amount.to_string(), "counts objects and must be a whole number");
+        let written = written(value).unwrap_or_default();
+        checks.refuse(at, &written, "counts objects and must be a whole number");
         return None;
     }
     Some(amount)
@@ -73,13 +74,9 @@ fn entry(key: &str, value: &Value, at: &Path, checks: &mut Checks) -> Option<Qua
 
 /// A quantity that is not negative.
 pub(super) fn amount(value: &Value, at: &Path, checks: &mut Checks) -> Option<Quantity> {
-    let text = match value {
-        Value::String(text) => text.clone(),
-        Value::Number(number) => number.to_string(),
-        _ => {
-            checks.refuse(at, "", "must be a quantity, as a text or a number");
-            return None;
-        }
+    let Some(text) = written(value) else {
+        checks.refuse(at, "", "must be a quantity, as a text or a number");
+        return None;
     };
     let quantity: Quantity = checks.accept(at, &text, text.parse())?;
     if quantity.is_negative() {
@@ -87,6 +84,15 @@ pub(super) fn amount(value: &Value, at: &Path, checks: &mut Checks) -> Option<Qu
         return None;
     }
     Some(quantity)
+}
+
+/// A quantity as it is written in a document; none where it is no text or number.
+fn written(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
 }
 
 /// Least amount of memory or storage that a quota is likely to mean, in bytes: less looks like a forgotten unit.

@@ -159,7 +159,12 @@ mod tests {
         };
         let cpu = [("limits.cpu", "4")];
         for (hard, given, requests, limits) in [
-            (&[][..], given(&[], &[("memory", "1Gi")]), &[("memory", "128Mi")][..], &[("memory", "1Gi")][..]),
+            (
+                &[("pods", "5")][..],
+                given(&[], &[("memory", "1Gi")]),
+                &[("memory", "128Mi")][..],
+                &[("memory", "1Gi")][..],
+            ),
             (&cpu, given(&[], &[("cpu", "50m")]), &[("cpu", "50m")], &[("cpu", "50m")]),
             (&cpu, given(&[("cpu", "2")], &[]), &[("cpu", "2")], &[("cpu", "2")]),
             (&cpu, given(&[("cpu", "20m")], &[]), &[("cpu", "20m")], &[("cpu", "500m")]),

@@ -164,7 +164,8 @@ mod tests {
             given(&Manifest::new(body).unwrap())
         };
         let container = json!({"type": "Container", "default": {"cpu": "500m", "memory": "1Gi"}, "defaultRequest": {"cpu": "50m"}});
-        let told = "; containers without limits get cpu 500m, memory 1Gi; containers without requests get cpu 50m";
+        let told =
+            "; containers without limits get cpu 500m, memory 1Gi; containers without requests get cpu 50m";
         assert_eq!(range("LimitRange", json!([container])), told);
         assert_eq!(range("LimitRange", json!([{"type": "Pod", "max": {"cpu": "1"}}])), "");
         assert_eq!(range("ConfigMap", json!([container])), "");

@@ -45,6 +45,8 @@ pub(super) struct Meddled {
     clusters: BTreeMap<ClusterId, Timestamp>,
     /// Until when a cluster could not be reached as it should be.
     hidden: BTreeMap<ClusterId, Timestamp>,
+    /// When others last took back what they had put on a cluster.
+    cleared: BTreeMap<ClusterId, Timestamp>,
 }
 
 impl Meddled {
@@ -81,6 +83,15 @@ impl Meddled {
 
     pub(super) fn note(&mut self, cluster: &ClusterId, key: ObjectKey, at: Timestamp) {
         self.objects.insert((cluster.clone(), key), at);
+    }
+
+    /// When others last took back what they had put on a cluster.
+    pub(super) fn cleared(&self, cluster: &ClusterId) -> Option<Timestamp> {
+        self.cleared.get(cluster).copied()
+    }
+
+    pub(super) fn note_cleared(&mut self, cluster: &ClusterId, at: Timestamp) {
+        self.cleared.insert(cluster.clone(), at);
     }
 
     pub(super) fn note_loss(&mut self, cluster: &ClusterId, at: Timestamp) {

@@ -412,6 +412,7 @@ impl<'a> Run<'a> {
                     meddling::drop_revived(server, &recorded, is_made, is_orphaned);
                 }
             });
+            self.judge.meddled.note_cleared(&id, self.world.now());
             self.judge.meddled.note(&id, meddling::adopted(), self.world.now());
         }
     }

@@ -19,7 +19,7 @@ const WANTED: &str = "in the end all is as wanted";
 const ONCE: &str = "what is answered is not asked for again";
 
 /// Safeguards, each with a seed that finds its loss, and the rule that is violated.
-const FOUND: [(Safeguard, u64, &str); 27] = [
+const FOUND: [(Safeguard, u64, &str); 28] = [
     (Safeguard::UidProof, 100, OURS),
     (Safeguard::MarksProved, 1, APART),
     (Safeguard::AdoptedStays, 1, OURS),
@@ -28,7 +28,7 @@ const FOUND: [(Safeguard, u64, &str); 27] = [
     (Safeguard::StoredFirst, 97, RECORDED),
     (Safeguard::RecordsReadAgain, 158, ONCE),
     (Safeguard::StockTaken, 8, TRUE),
-    (Safeguard::OwnerLookedUp, 2325, "an older fence overwrites no newer one"),
+    (Safeguard::OwnerLookedUp, 2507, "an older fence overwrites no newer one"),
     (Safeguard::Budget, 8, "the write budget is kept"),
     (Safeguard::RequestsAwaited, 244, TRUE),
     (Safeguard::TombstoneKept, 8, TRUE),
@@ -38,6 +38,7 @@ const FOUND: [(Safeguard, u64, &str); 27] = [
     (Safeguard::DoubtSettled, 519, "what is done is not undone late"),
     (Safeguard::PlanCompared, 19, PLANNED),
     (Safeguard::PlanHeld, 26, PLANNED),
+    (Safeguard::ControllersIgnored, 15, "a namespace goes that holds nothing but what controllers wrote"),
     (Safeguard::SeenWhenAsked, 14, "what is reported as applied was seen"),
     (Safeguard::DriftCorrected, 18, WANTED),
     (Safeguard::RequestCompared, 26, "nothing is approved that we did not ask for"),

@@ -1,7 +1,7 @@
 //! What containers get that name no requests and limits, beside quotas and LimitRanges of all sorts, on a real API server.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use crate::common::installation::{Installation, make, until};
+use crate::common::installation::{Installation, until};
 use crate::common::{Ran, fed};
 use dcm_testenv::{Cluster, Environment};
 use serde_json::{Value, json};
@@ -56,12 +56,7 @@ fn cases() -> [Case; 9] {
             json!({"requests": {"cpu": "50m"}, "limits": {"cpu": "250m", "memory": "256Mi"}}),
             json!({"limits": {"cpu": "250m", "memory": "256Mi"}, "requests": {"cpu": "50m", "memory": "128Mi"}}),
         ),
-        written(
-            "without",
-            json!({"limits.cpu": 4}),
-            json!({"requests": {"cpu": 0}}),
-            both("500m"),
-        ),
+        written("without", json!({"limits.cpu": 4}), json!({"requests": {"cpu": 0}}), both("500m")),
         written(
             "larger",
             json!({"limits.memory": "8Gi"}),
@@ -101,12 +96,7 @@ async fn containers_that_say_nothing_get_what_quotas_and_limit_ranges_admit() {
         let name = format!("defaults-{}", case.name);
         let document = installation.document(&name, spec(&case));
         installation.apply(&document).done();
-        // No controller makes it here.
-        make(
-            cluster,
-            &json!({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "default", "namespace": name}}),
-        );
-        // An API server hears of a LimitRange and a quota a little later.
+        // An API server hears of a LimitRange, a quota and an account a little later.
         until(case.name, async || {
             let ran = tried(cluster, &name);
             let pod: Value = serde_json::from_str(&ran.out).unwrap_or_default();
@@ -128,9 +118,12 @@ async fn a_plan_names_what_containers_get_and_an_implausible_quota_gives_nothing
     let planned = plan(json!({"limits.cpu": 4}));
     let gets = "containers without limits get cpu 500m; containers without requests get cpu 100m";
     assert!(planned.out.contains(gets), "{planned:#?}");
-    for (key, amount) in
-        [("limits.memory", "512"), ("requests.memory", "100m"), ("requests.ephemeral-storage", "64k"), ("limits.cpu", "500u")]
-    {
+    for (key, amount) in [
+        ("limits.memory", "512"),
+        ("requests.memory", "100m"),
+        ("requests.ephemeral-storage", "64k"),
+        ("limits.cpu", "500u"),
+    ] {
         let planned = plan(json!({key: amount}));
         assert!(!planned.out.contains("containers without"), "{planned:#?}");
         assert!(planned.err.contains(&format!("spec.quotas[0].hard[\"{key}\"]")), "{planned:#?}");

@@ -303,7 +303,7 @@ async fn a_namespace_with_what_controllers_put_into_every_one_goes_and_with_more
         installation.apply(&installation.document(cloud, json!({"users": [{"name": "ann"}]}))).done();
         for cluster in installation.clusters() {
             make(cluster, &of_controllers(cloud));
-            for name in more {
+            if let Some(name) = more {
                 kubectl(cluster, &["create", "configmap", name, "-n", cloud]);
             }
         }

@@ -135,7 +135,8 @@ pub(super) fn a_namespace_goes_that_holds_nothing_but_what_controllers_wrote(
         .iter()
         .any(|object| object.key.namespace.as_ref() == Some(&key.name) && counts(object));
     let may_have_held = scene.meddled.on(cluster).any(|other| is_inside(other) && is_recent(other));
-    if holds_more || may_have_held {
+    let was_cleared = scene.meddled.cleared(cluster).is_some_and(|at| now <= at + COUNTED);
+    if holds_more || may_have_held || was_cleared {
         return Ok(());
     }
     Err(format!("{key} on {cluster} was given up, and holds nothing of others but what controllers wrote"))
