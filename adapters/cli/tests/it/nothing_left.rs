@@ -296,6 +296,7 @@ fn of_controllers(namespace: &str) -> Value {
 
 #[tokio::test]
 async fn a_namespace_with_what_controllers_put_into_every_one_goes_and_with_more_than_that_it_stays() {
+    let _turn = TURN.lock().await;
     let environment = Environment::group("nothing_left", CLUSTERS).await.unwrap();
     for (cloud, more, goes) in [("written-into", None, true), ("written-into-and-used", Some("mine"), false)]
     {
@@ -312,6 +313,9 @@ async fn a_namespace_with_what_controllers_put_into_every_one_goes_and_with_more
             let found = kubectl(cluster, &["get", "namespace", cloud, "--ignore-not-found", "-o", "name"]);
             assert_eq!(found.is_empty(), goes, "{cloud}: {terminated:?}");
         }
+    }
+    for cluster in environment.clusters() {
+        kubectl(cluster, &["delete", "namespace", "written-into-and-used"]);
     }
     // A plan names what is not counted.
     let installation = Installation::new(&environment, "written-into-plan");
@@ -340,6 +344,7 @@ async fn a_namespace_with_what_controllers_put_into_every_one_goes_and_with_more
 
 #[tokio::test]
 async fn a_namespace_that_was_kept_is_taken_back_by_the_same_cloud_and_no_other_one() {
+    let _turn = TURN.lock().await;
     let environment = Environment::group("nothing_left", CLUSTERS).await.unwrap();
     let cloud = "taken-back";
     let installation = Installation::new(&environment, cloud);
@@ -360,12 +365,21 @@ async fn a_namespace_that_was_kept_is_taken_back_by_the_same_cloud_and_no_other_
     installation.terminate("taken-by-another").done();
     let plan = installation.person.run_with_input(&["plan", "-f", "-"], &document.to_string()).done();
     assert!(plan.contains("it was kept when this cloud was taken off, and is taken back"), "{plan}");
+    // The guard lets the engine into no namespace without its label, which a kept one has lost.
+    let denied = installation.apply(&document);
+    assert!(
+        denied.code == 5 && denied.err.contains("a namespace must have the engine's label"),
+        "{denied:#?}"
+    );
+    for cluster in installation.clusters() {
+        kubectl(cluster, &["label", "namespace", cloud, "dcm.internal/owner=dcm"]);
+    }
     installation.apply(&document).done();
     assert_eq!(uids(), first);
     for cluster in installation.clusters() {
         assert_eq!(
             kubectl(cluster, &["get", "configmap", "mine", "-n", cloud, "-o", "name"]),
-            "configmap/mine"
+            "configmap/mine\n"
         );
     }
     installation.terminate(cloud).done();
