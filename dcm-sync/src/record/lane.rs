@@ -229,12 +229,12 @@ impl Lane {
         self.causes.iter().any(|cause| cause.reason.needs_somebody())
     }
 
-    /// True when the lane is where it is to be, as the root's last attempt saw it.
+    /// True when the lane has what is wanted, and the root's last attempt saw that.
     pub(crate) fn is_seen_at(&self, wanted: Option<ContentHash>, root: &Root) -> bool {
         self.is_at(wanted) && (wanted.is_none() || self.attempt == root.attempt)
     }
 
-    /// True when the lane is where it is to be.
+    /// True when the lane has what is wanted.
     pub(crate) fn is_at(&self, wanted: Option<ContentHash>) -> bool {
         match wanted {
             Some(hash) => self.state == LaneState::Done && self.bundle == Some(hash),
@@ -289,7 +289,7 @@ impl ObjectRecord {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
-fn is_zero(number: &u64) -> bool {
+pub(super) fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 

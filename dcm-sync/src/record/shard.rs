@@ -41,11 +41,6 @@ impl fmt::Display for WorkerId {
     }
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde's signature
-fn is_zero(number: &u64) -> bool {
-    *number == 0
-}
-
 /// Who owns a cluster with all its lanes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -57,7 +52,7 @@ pub(crate) struct Shard {
     pub fence: Fence,
     /// For how many milliseconds after it was given back requests without an answer can still take effect; 0: all are answered. No
     /// time of day, as clocks need not agree.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::lane::is_zero")]
     pub unanswered_ms: u64,
     /// What the cluster said it is when it was first seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -13,7 +13,7 @@ use crate::fixture::*;
 /// How long a hindrance lasts: long enough for the longest waits between two tries.
 const LONG: Duration = Duration::from_secs(240);
 
-/// How soon work goes on that somebody waits for.
+/// How soon work goes on after its hindrance is gone.
 const SECONDS: Duration = Duration::from_secs(15);
 
 /// How long an API server goes by an admission policy that is deleted.
@@ -77,7 +77,7 @@ async fn a_removal_that_a_policy_refused_goes_on_within_seconds_when_the_policy_
     }
 }
 
-/// Asks again, and looks at each moment whether that is called stuck before it is done.
+/// Whether the status says stuck before it says done, looked at again and again.
 async fn is_called_stuck(scene: &Scene) -> bool {
     loop {
         match scene.progress().await {
@@ -88,30 +88,29 @@ async fn is_called_stuck(scene: &Scene) -> bool {
     }
 }
 
+/// The same, while the API server goes by its old rules for a moment yet.
+async fn is_called_stuck_until(scene: &Scene, allow: impl FnOnce()) -> bool {
+    let gone = async {
+        tokio::time::sleep(OLD_RULES).await;
+        allow();
+    };
+    futures::join!(is_called_stuck(scene), gone).0
+}
+
 #[tokio::test(start_paused = true)]
-async fn who_asks_again_once_the_policy_is_deleted_is_not_told_that_it_is_stuck() {
+async fn what_is_asked_for_again_once_the_policy_is_deleted_is_not_called_stuck() {
     let scene = Scene::new();
     scene.refuse_to_write(&["Role"]);
     scene.apply().await;
     assert!(is_called_stuck(&scene).await);
     scene.apply().await;
-    let asked_again = async { is_called_stuck(&scene).await };
-    let gone = async {
-        tokio::time::sleep(OLD_RULES).await;
-        scene.refuse_to_write(&[]);
-    };
-    assert!(!futures::join!(asked_again, gone).0, "the apply");
+    assert!(!is_called_stuck_until(&scene, || scene.refuse_to_write(&[])).await, "the apply");
 
     scene.refuse_to_delete(&["Role"]);
     scene.remove().await;
     assert!(is_called_stuck(&scene).await);
     scene.remove().await;
-    let asked_again = async { is_called_stuck(&scene).await };
-    let gone = async {
-        tokio::time::sleep(OLD_RULES).await;
-        scene.refuse_to_delete(&[]);
-    };
-    assert!(!futures::join!(asked_again, gone).0, "the removal");
+    assert!(!is_called_stuck_until(&scene, || scene.refuse_to_delete(&[])).await, "the removal");
     scene.engine.shutdown().await;
 }
 

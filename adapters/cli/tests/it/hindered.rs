@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 const CLUSTERS: usize = 1;
 
-/// How the command ends where somebody has to change something.
+/// The exit code of a command whose work is stuck until an administrator changes something.
 const STUCK: i32 = 5;
 
-/// How it ends when the time is over.
+/// The exit code of a command that reached its `--timeout`.
 const TIMED_OUT: i32 = 4;
 
 const ADMISSION: &str = "admissionregistration.k8s.io/v1";

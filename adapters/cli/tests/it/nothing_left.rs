@@ -394,3 +394,27 @@ async fn a_namespace_that_was_kept_is_taken_back_by_the_same_cloud_and_no_other_
         kubectl(cluster, &["delete", "namespace", cloud]);
     }
 }
+
+#[tokio::test]
+async fn a_namespace_that_was_kept_is_taken_back_by_the_next_apply_where_no_guard_is_in_force() {
+    let _turn = TURN.lock().await;
+    let environment = Environment::group("nothing_left", CLUSTERS).await.unwrap();
+    let cloud = "taken-back-unguarded";
+    let installation = Installation::confined(&environment, cloud, Confined::Unguarded);
+    let document = installation.document(cloud, json!({"users": [{"name": "ann"}]}));
+    let uid =
+        |cluster: &Cluster| kubectl(cluster, &["get", "namespace", cloud, "-o", "jsonpath={.metadata.uid}"]);
+    let uids = || installation.clusters().iter().map(uid).collect::<Vec<_>>();
+    installation.apply(&document).done();
+    let first = uids();
+    for cluster in installation.clusters() {
+        kubectl(cluster, &["create", "configmap", "mine", "-n", cloud]);
+    }
+    installation.terminate(cloud).done();
+    installation.apply(&document).done();
+    assert_eq!(uids(), first);
+    installation.terminate(cloud).done();
+    for cluster in installation.clusters() {
+        kubectl(cluster, &["delete", "namespace", cloud]);
+    }
+}

@@ -90,7 +90,7 @@ pub(super) struct Failing {
     /// How many failures there were in a row.
     pub count: u32,
     pub retry_at: Option<Timestamp>,
-    /// When what stands in the way is looked at again: no watch tells of what is not ours.
+    /// When the object that stands in the way is read again: watches do not report objects of others.
     pub look_again: Option<Timestamp>,
     /// How often it was.
     pub looks: u32,

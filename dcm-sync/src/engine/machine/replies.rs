@@ -28,7 +28,7 @@ pub(super) const REFUSED_WAIT_FACTOR: u32 = 10;
 /// or a right may allow in the next moment. Together some 3 s: API servers read their admission policies anew each second.
 const REFUSED_TRIES_SOON: u32 = 3;
 
-/// Longest wait of a removal that is refused: nothing tells when the refusal is gone, and somebody may wait for it.
+/// Longest wait between two tries of a removal that is refused: no event reports that the cause of the refusal is gone.
 const REFUSED_REMOVAL_WAIT_MAX: Duration = Duration::from_secs(10);
 
 impl Machine {
@@ -323,7 +323,7 @@ impl Machine {
 
     pub(super) fn step_failed(&mut self, id: &LaneId, step: &Step, error: &cluster::Error) {
         let is_refused = !error.is_retryable();
-        // Whoever asks again may have cleared away what refused it, and an API server goes by its old rules for a second or two.
+        // A policy or a missing right may be mended already: API servers apply the old rules for a second or two longer.
         let is_tried_soon = is_refused
             && matches!(error, cluster::Error::Forbidden { .. } | cluster::Error::Invalid { .. })
             && self.lane_mut(id).is_some_and(|lane| lane.failures() < REFUSED_TRIES_SOON);
