@@ -1,5 +1,6 @@
 //! Hosts, as URLs and requests name them.
 
+use std::fmt;
 use std::net::IpAddr;
 
 /// True for what is this machine alone, by its name: `localhost` (RFC 6761, section 6.3), and loopback addresses (RFC 1122, section 3.2.1.3;
@@ -7,9 +8,76 @@ use std::net::IpAddr;
 /// and no page from elsewhere can take these names.
 #[must_use]
 pub fn is_loopback(host: &str) -> bool {
-    let address = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-    let is_loopback = |address: IpAddr| address.to_canonical().is_loopback();
-    host.eq_ignore_ascii_case("localhost") || address.parse().is_ok_and(is_loopback)
+    host.eq_ignore_ascii_case("localhost") || address(host).is_some_and(|address| address.is_loopback())
+}
+
+/// A kind of host that other machines hardly reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Nearby {
+    /// The machine itself: a loopback address, `localhost`, or a name below it (RFC 6761, section 6.3).
+    Loopback,
+    /// `0.0.0.0` or `::`, which servers listen on and no client can be sent to (RFC 1122, section 3.2.1.3; RFC 4291, section 2.5.2).
+    Unspecified,
+    /// An address of one network segment (RFC 3927; RFC 4291, section 2.5.6).
+    LinkLocal,
+    /// A name of one word, such as one of a container network or of a file of hosts.
+    OneWord,
+}
+
+impl Nearby {
+    /// The kind of a host in a URL; none for one that other machines may well reach. Nothing is resolved.
+    #[must_use]
+    pub fn of(host: &str) -> Option<Self> {
+        if let Some(address) = address(host) {
+            let is_link_local = match address {
+                IpAddr::V4(address) => address.is_link_local(),
+                IpAddr::V6(address) => address.is_unicast_link_local(),
+            };
+            return match address {
+                _ if address.is_loopback() => Some(Self::Loopback),
+                _ if address.is_unspecified() => Some(Self::Unspecified),
+                _ if is_link_local => Some(Self::LinkLocal),
+                _ => None,
+            };
+        }
+        let name = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
+        match name.rsplit_once('.') {
+            _ if name == "localhost" => Some(Self::Loopback),
+            Some((_, "localhost")) => Some(Self::Loopback),
+            Some(_) => None,
+            None => Some(Self::OneWord),
+        }
+    }
+}
+
+impl fmt::Display for Nearby {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Loopback => "a loopback address",
+            Self::Unspecified => "an unspecified address",
+            Self::LinkLocal => "a link-local address",
+            Self::OneWord => "a host name of one word",
+        })
+    }
+}
+
+/// The address that a host is, in the form of IPv4 where it has one; none for a name. A zone (RFC 6874) is passed over.
+fn address(host: &str) -> Option<IpAddr> {
+    let host = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
+    let address = host.split_once('%').map_or(host, |(address, _)| address);
+    Some(address.parse::<IpAddr>().ok()?.to_canonical())
+}
+
+/// The host of a URL, as it stands there: an address of IPv6 in its brackets. Empty where the URL has none.
+#[must_use]
+pub fn of_url(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    match authority.find(']') {
+        Some(end) => &authority[..=end],
+        None => authority.split(':').next().unwrap_or_default(),
+    }
 }
 
 #[cfg(test)]
@@ -34,6 +102,36 @@ mod tests {
             "a.localhost",
         ] {
             assert!(!is_loopback(host), "{host}");
+        }
+    }
+
+    #[test]
+    fn what_other_machines_hardly_reach_is_told_by_its_kind() {
+        for (url, kind) in [
+            ("https://127.0.0.1:6443", Nearby::Loopback),
+            ("https://[::1]:6443/api", Nearby::Loopback),
+            ("https://[::ffff:127.0.0.1]", Nearby::Loopback),
+            ("https://LOCALHOST.:6443", Nearby::Loopback),
+            ("https://lab.localhost", Nearby::Loopback),
+            ("https://0.0.0.0:6443", Nearby::Unspecified),
+            ("https://[::]:6443", Nearby::Unspecified),
+            ("https://169.254.10.1", Nearby::LinkLocal),
+            ("https://[fe80::1]:6443", Nearby::LinkLocal),
+            ("https://[fe80::1%25eth0]:6443", Nearby::LinkLocal),
+            ("https://kubernetes:6443", Nearby::OneWord),
+            ("https://lab-control-plane.:6443?a=b.c", Nearby::OneWord),
+        ] {
+            assert_eq!(Nearby::of(of_url(url)), Some(kind), "{url}");
+        }
+        for url in [
+            "https://192.0.2.1:6443",
+            "https://10.0.0.1",
+            "https://[2001:db8::1]:6443",
+            "https://api.example.com.:6443",
+            "https://kubernetes.default.svc",
+            "https://a.localhost.example.com",
+        ] {
+            assert_eq!(Nearby::of(of_url(url)), None, "{url}");
         }
     }
 }

@@ -11,6 +11,7 @@ use dcm_core::service::{
     Broken, Caller, Clearing, CloudStatus, Error, Kind, OtherBindingsReport, Revocation, Revoked,
 };
 use dcm_kube::kubeconfig::Allowed;
+use dcm_kube::{EnvironmentProxies, Proxy};
 use dcm_server::{Configuration, Deployment, Installation as _, Keys, SESSION_LEASE};
 use dcm_store::StoreUrl;
 use dcm_sync::runtime::{OsRandom, TokioClock};
@@ -273,6 +274,7 @@ pub(crate) fn configuration_of(global: &Global) -> anyhow::Result<Configuration>
         lease: global.lease.unwrap_or(SESSION_LEASE),
         // They may run programs and read files: the user could do all that by other means.
         kubeconfigs: Allowed::everything(),
+        proxy: Proxy::Environment(EnvironmentProxies::of_process()),
         ignored_contents: ignored_contents_of(global),
         ..Configuration::new(store_of(global)?, keys_of(global)?)
     })

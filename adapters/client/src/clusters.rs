@@ -1,9 +1,10 @@
 //! Registered clusters.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-
 use std::time::Duration;
 
+use dcm_core::kubeconfig::UserEndpoint;
 use dcm_core::logical_cloud::{Level, MetadataDraft};
 use dcm_core::name::{ClusterId, ClusterProviderName, ContextId, Namespace};
 use dcm_core::port::cluster::ClusterUid;
@@ -11,8 +12,8 @@ use dcm_core::port::synchronizer::Disposal;
 use dcm_core::preflight::{Findings, Inspection, Other, Twin};
 use dcm_core::secret::Secret;
 use dcm_core::service::{Change, Orphans};
-use http::Method;
 use http::header::ETAG;
+use http::{HeaderMap, Method};
 use serde::{Deserialize, Serialize};
 
 use crate::connection::{Asking, Connection};
@@ -36,10 +37,13 @@ pub struct Cluster {
 
 /// What is registered of a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 #[non_exhaustive]
 pub struct ClusterSpec {
     /// Where its API server is; none where the kubeconfig does not say so.
     pub server: Option<String>,
+    /// Where users reach it; none where they get what the kubeconfig names.
+    pub user_endpoint: Option<UserEndpoint>,
     /// Labels, which cluster selectors look at.
     pub labels: BTreeMap<String, String>,
     /// The namespace that admin clouds use there; none: `default`.
@@ -66,10 +70,22 @@ pub struct ClusterStatus {
 pub struct ClusterChange {
     /// The administrator's kubeconfig, YAML or JSON.
     pub kubeconfig: Option<Secret>,
+    /// Where users reach the cluster; none inside gives them what the kubeconfig names.
+    pub user_endpoint: Option<Option<UserEndpoint>>,
     /// All labels.
     pub labels: Option<BTreeMap<String, String>>,
     /// The namespace that admin clouds use there.
     pub namespace: Option<Namespace>,
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClusterChanged {
+    /// What tells this registration of the cluster from another one.
+    pub tag: String,
+    /// What is perhaps not meant.
+    pub warnings: Vec<String>,
 }
 
 /// What a cluster is to be ready for, and how it is reached for a look.
@@ -127,9 +143,12 @@ struct Named<'a> {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct SentSpec<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     kubeconfig: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_endpoint: Option<Cow<'a, UserEndpoint>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     labels: Option<&'a BTreeMap<String, String>>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -224,8 +243,7 @@ impl<'a> Clusters<'a> {
         tag(self.ask(Method::GET, id, "")).await
     }
 
-    /// Changes what is registered of a cluster, and gives its tag. Another kubeconfig is looked at first, for clouds of this
-    /// level; none: without a look.
+    /// Changes what is registered of a cluster. Another kubeconfig is looked at first, for clouds of this level; none: without a look.
     ///
     /// # Errors
     /// `not-found`, `invalid`, `in-use`, `not-ready`; those of the server and the connection.
@@ -234,9 +252,11 @@ impl<'a> Clusters<'a> {
         id: &ClusterId,
         change: &ClusterChange,
         look: Option<Level>,
-    ) -> Result<String, Error> {
+    ) -> Result<ClusterChanged, Error> {
         let body = Sent { metadata: None, spec: change.spec() };
-        tag(self.ask(Method::PUT, id, &format!("?{}", looking(look))).with(&body).patient()).await
+        let asking = self.ask(Method::PUT, id, &format!("?{}", looking(look))).with(&body).patient();
+        let (headers, _) = asking.parts().await?;
+        Ok(ClusterChanged { tag: tag_of(&headers), warnings: warnings(&headers) })
     }
 
     /// Registers a cluster no more, and tells what was left behind there.
@@ -311,15 +331,30 @@ pub struct Provider {
 
 impl ClusterChange {
     fn spec(&self) -> SentSpec<'_> {
-        let Self { kubeconfig, labels, namespace } = self;
-        let kubeconfig = kubeconfig.as_ref().map(Secret::expose);
-        SentSpec { kubeconfig, labels: labels.as_ref(), namespace: namespace.as_ref().map(Namespace::as_str) }
+        let Self { kubeconfig, user_endpoint, labels, namespace } = self;
+        let user_endpoint = user_endpoint.as_ref().map(|endpoint| match endpoint {
+            Some(endpoint) => Cow::Borrowed(endpoint),
+            // An empty server takes it away.
+            None => Cow::Owned(UserEndpoint {
+                server: String::new(),
+                certificate_authority_data: None,
+                tls_server_name: None,
+            }),
+        });
+        SentSpec {
+            kubeconfig: kubeconfig.as_ref().map(Secret::expose),
+            user_endpoint,
+            labels: labels.as_ref(),
+            namespace: namespace.as_ref().map(Namespace::as_str),
+        }
     }
 }
 
 /// The tag of what is answered.
 async fn tag(asking: Asking<'_>) -> Result<String, Error> {
-    let (headers, _) = asking.parts().await?;
-    let tag = headers.get(ETAG).and_then(|value| value.to_str().ok());
-    Ok(tag.unwrap_or_default().to_owned())
+    Ok(tag_of(&asking.parts().await?.0))
+}
+
+fn tag_of(headers: &HeaderMap) -> String {
+    headers.get(ETAG).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned()
 }

@@ -35,7 +35,9 @@ mod warnings;
 
 pub use audit::Audit;
 pub use client::{Client, Credential, Options};
-pub use clusters::{Cluster, ClusterChange, ClusterCheck, ClusterSpec, ClusterStatus, Clusters, Provider};
+pub use clusters::{
+    Cluster, ClusterChange, ClusterChanged, ClusterCheck, ClusterSpec, ClusterStatus, Clusters, Provider,
+};
 pub use connection::{ANSWER_BYTES_MAX, LOOK_TIMEOUT, TRIES_MAX};
 pub use dcm_core::problem::{Kind as ProblemKind, UnknownKind};
 pub use error::Error;

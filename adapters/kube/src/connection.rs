@@ -4,11 +4,14 @@
 //! hundreds of requests at once), tries again by itself, and takes proxies from the environment. What keeps the connections is in
 //! [`pool`](crate::pool).
 
+use std::fmt;
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use dcm_core::port::cluster::Error;
 use futures::{FutureExt as _, TryFutureExt as _};
-use http::Uri;
+use http::{HeaderValue, Uri};
 use hyper::rt::{Read, Write};
 use hyper_rustls::{FixedServerNameResolver, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
@@ -16,9 +19,10 @@ use hyper_util::client::legacy::connect::{Connection, HttpConnector};
 use kube::Config;
 use kube::client::ConfigExt as _;
 use kube::config::Kubeconfig;
-use tower::{BoxError, Service, ServiceBuilder, service_fn};
+use tower::{BoxError, Service, ServiceBuilder, ServiceExt as _, service_fn};
 
 use crate::budget::Budget;
+use crate::environment::Named;
 use crate::establish::Establish;
 use crate::failure::{error_below, error_of_client, kubeconfig_rule, unusable};
 use crate::identity::Identity;
@@ -28,7 +32,7 @@ use crate::login::Login;
 use crate::networks::{Guarded, Resolver};
 use crate::options::Options;
 use crate::pool::{Connect, Pool};
-use crate::proxy::ProxyUrl;
+use crate::proxy::{Proxy, ProxyLogin, ProxyUrl};
 use crate::server;
 use crate::transport::Transport;
 
@@ -47,12 +51,12 @@ pub(crate) async fn open(
 
 async fn make(checked: Checked, options: Options, budget: Arc<Budget>) -> Result<Transport, Error> {
     choose_cryptography();
-    let proxy = checked.proxy.or_else(|| options.proxy.clone());
     let mut config = blocking(|| config_of(checked.kubeconfig)).await?;
     let login = Login::begin(&mut config.auth_info).await?;
     let identity = Arc::new(Identity::default());
     let known = Known { identity: identity.clone(), budget: budget.clone() };
-    let (client, options) = blocking(move || Ok((build(&config, proxy, &options, known)?, options))).await?;
+    let (client, options) =
+        blocking(move || Ok((build(&config, checked.proxy, &options, known)?, options))).await?;
     Ok(Transport::new(client, identity, login, &options, budget))
 }
 
@@ -72,10 +76,14 @@ async fn blocking<T: Send + 'static>(
 
 fn build(
     config: &Config,
-    proxy: Option<ProxyUrl>,
+    named: Option<ProxyUrl>,
     options: &Options,
     known: Known,
 ) -> Result<kube::Client, Error> {
+    let Way { proxy, note } = match named {
+        Some(url) => Way { proxy: Some(url), note: None },
+        None => Way::to(&config.cluster_url, &options.proxy)?,
+    };
     let denied = || options.denied_networks.clone();
     let mut tcp = HttpConnector::new_with_resolver(Resolver::new(denied()));
     tcp.enforce_http(false);
@@ -85,15 +93,103 @@ fn build(
     tcp.set_keepalive(Some(options.silence_limit));
     let tcp = Guarded::new(tcp, denied());
     let client = match proxy {
-        None => client(config, tcp, options, known),
+        None => client(config, tcp, note, options, known),
         Some(url) if url.is_socks() => {
-            client(config, Guarded::new(SocksV5::new(url.uri().clone(), tcp), denied()), options, known)
+            let socks = SocksV5::new(url.uri().clone(), tcp);
+            let socks = match url.login() {
+                Some(ProxyLogin { user, password }) => {
+                    socks.with_auth(user.clone(), password.expose().to_owned())
+                }
+                None => socks,
+            };
+            client(config, Guarded::new(socks, denied()), note, options, known)
         }
         Some(url) => {
-            client(config, Guarded::new(Tunnel::new(url.uri().clone(), tcp), denied()), options, known)
+            let tunnel = Tunnel::new(url.uri().clone(), tcp);
+            let tunnel = match url.login() {
+                Some(login) => tunnel.with_auth(basic(login)?),
+                None => tunnel,
+            };
+            client(config, Guarded::new(tunnel, denied()), note, options, known)
         }
     };
     client.map_err(|error| error_of_client(error).into())
+}
+
+/// How a server is reached.
+struct Way {
+    proxy: Option<ProxyUrl>,
+    note: Option<Note>,
+}
+
+/// What is said with an error of a connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Note {
+    /// The proxy that a variable names did not lead there.
+    Over { variable: &'static str, host: String },
+    /// The proxy that a variable names is not used.
+    Unused { variable: &'static str, setting: &'static str },
+}
+
+/// A connection could not be made, by a way that the environment has to do with.
+#[derive(Debug, thiserror::Error)]
+#[error("{note}")]
+struct Noted {
+    note: Note,
+    source: BoxError,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Over { variable, host } => write!(f, "over the proxy {host} of {variable}"),
+            Self::Unused { variable, setting } => {
+                write!(f, "the proxy of {variable} is not used, {setting} uses it")
+            }
+        }
+    }
+}
+
+impl Way {
+    /// The way to a server whose kubeconfig names no proxy.
+    fn to(server: &Uri, proxy: &Proxy) -> Result<Self, Error> {
+        let direct = Self { proxy: None, note: None };
+        Ok(match proxy {
+            Proxy::Direct => direct,
+            Proxy::Url(url) => Self { proxy: Some(url.clone()), note: None },
+            Proxy::Environment(environment) => match environment.of(server) {
+                None => direct,
+                Some(Named { variable, url: Ok(url) }) => {
+                    let host = url.uri().authority().map(ToString::to_string).unwrap_or_default();
+                    Self { proxy: Some(url.clone()), note: Some(Note::Over { variable, host }) }
+                }
+                Some(Named { variable, url: Err(error) }) => {
+                    let reason = format!("{variable} of the environment: {error}");
+                    return Err(Error::Kubeconfig { reason });
+                }
+            },
+            Proxy::Unused { environment, setting } => {
+                let note = |named: &Named| Note::Unused { variable: named.variable, setting };
+                Self { proxy: None, note: environment.of(server).map(note) }
+            }
+        })
+    }
+}
+
+fn noted(error: BoxError, note: Option<&Note>) -> BoxError {
+    match note.cloned() {
+        Some(note) => Box::new(Noted { note, source: error }),
+        None => error,
+    }
+}
+
+/// What a proxy is shown in the header `Proxy-Authorization` (RFC 7617).
+fn basic(ProxyLogin { user, password }: &ProxyLogin) -> Result<HeaderValue, Error> {
+    let login = STANDARD.encode(format!("{user}:{}", password.expose()));
+    let mut value = HeaderValue::try_from(format!("Basic {login}"))
+        .map_err(|_| unusable("the login of the proxy can't be sent"))?;
+    value.set_sensitive(true);
+    Ok(value)
 }
 
 /// TLS needs one implementation of cryptography in the process. When nobody has chosen, and more than one is linked in,
@@ -123,6 +219,7 @@ fn config_of(mut kubeconfig: Kubeconfig) -> Result<Config, Error> {
 fn client<H>(
     config: &Config,
     connector: H,
+    note: Option<Note>,
     options: &Options,
     Known { identity, budget }: Known,
 ) -> Result<kube::Client, kube::Error>
@@ -132,7 +229,8 @@ where
     H::Future: Send + 'static,
     H::Error: Into<BoxError>,
 {
-    let connector = Establish::new(tls(config, connector)?, options.connect_time_limit);
+    let connector = tls(config, connector)?.map_err(move |error| noted(error, note.as_ref()));
+    let connector = Establish::new(connector, options.connect_time_limit);
     let (server, silence_limit) = (config.cluster_url.clone(), options.silence_limit);
     let connect: Connect = Box::new(move || {
         let connecting = link::connect(connector.clone(), server.clone(), silence_limit);

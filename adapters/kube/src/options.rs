@@ -7,7 +7,7 @@ use dcm_core::ignored::IgnoredContents;
 use crate::budget::Memory;
 use crate::kubeconfig::Allowed;
 use crate::networks::DeniedNetworks;
-use crate::proxy::ProxyUrl;
+use crate::proxy::Proxy;
 
 const MIB: usize = 1024 * 1024;
 
@@ -18,9 +18,8 @@ pub struct Options {
     pub allowed: Allowed,
     /// Variables of the environment that programs of kubeconfigs do not get, such as one that holds keys. Default: none.
     pub withheld_variables: Vec<String>,
-    /// The proxy to every cluster; one that a kubeconfig names, and may name, goes before it. Default: none. Proxies
-    /// from environment variables are never used.
-    pub proxy: Option<ProxyUrl>,
+    /// The proxy to clusters; one that a kubeconfig names, and may name, goes before it. Default: none.
+    pub proxy: Proxy,
     /// Networks that no connection goes to. Default: the link-local ones.
     pub denied_networks: DeniedNetworks,
     /// What controllers put into every namespace, and does not count as what others have there. Default: that of Istio, OpenShift, GKE
@@ -70,7 +69,7 @@ impl Default for Options {
         Self {
             allowed: Allowed::default(),
             withheld_variables: Vec::new(),
-            proxy: None,
+            proxy: Proxy::Direct,
             denied_networks: DeniedNetworks::default(),
             ignored_contents: IgnoredContents::default(),
             request_time_limit: Duration::from_secs(30),

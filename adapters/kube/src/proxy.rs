@@ -1,10 +1,31 @@
-//! Proxies between us and a cluster. Only those that somebody names here: the environment's are not looked at.
+//! Proxies between us and a cluster.
+
+use std::fmt;
+
+use dcm_core::secret::Secret;
+use http::Uri;
+use percent_encoding::percent_decode_str;
+
+use crate::environment::EnvironmentProxies;
+
+/// What a proxy's URL must be.
+const FORM: &str = "must be http://host:port or socks5://host:port";
 
 /// URL of a proxy: `http://host:port` (tunnels by CONNECT) or `socks5://host:port`.
 ///
-/// The connection to the cluster goes through it under TLS of its own. Proxies that want a password are not supported.
+/// The connection to the cluster goes through it under TLS of its own. Only a proxy of the environment may want a password.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ProxyUrl(http::Uri);
+pub struct ProxyUrl {
+    uri: Uri,
+    login: Option<ProxyLogin>,
+}
+
+/// What a proxy is shown.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct ProxyLogin {
+    pub(crate) user: String,
+    pub(crate) password: Secret,
+}
 
 /// Why a text is no [`ProxyUrl`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -14,31 +35,75 @@ pub struct InvalidProxyUrl {
     pub rule: &'static str,
 }
 
+/// Which proxy clusters are reached over whose kubeconfig names none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Proxy {
+    /// None.
+    #[default]
+    Direct,
+    /// The same one for each cluster.
+    Url(ProxyUrl),
+    /// The one that the environment names for a server.
+    Environment(EnvironmentProxies),
+    /// None. Where the environment names one for a server that can't be reached, the error says so.
+    Unused {
+        /// What the environment names.
+        environment: EnvironmentProxies,
+        /// How it is used, such as the name of a setting.
+        setting: &'static str,
+    },
+}
+
 impl ProxyUrl {
     /// Parses a URL.
     ///
     /// # Errors
     /// [`InvalidProxyUrl`], without the text, as it may hold a password.
     pub fn new(text: &str) -> Result<Self, InvalidProxyUrl> {
-        let rule = "must be http://host:port or socks5://host:port";
-        let uri: http::Uri = text.parse().map_err(|_| InvalidProxyUrl { rule })?;
+        let uri: Uri = text.parse().map_err(|_| InvalidProxyUrl { rule: FORM })?;
         if !matches!(uri.scheme_str(), Some("http" | "socks5")) || uri.host().is_none_or(str::is_empty) {
-            return Err(InvalidProxyUrl { rule });
+            return Err(InvalidProxyUrl { rule: FORM });
         }
         if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
             return Err(InvalidProxyUrl { rule: "must not hold a user name or password" });
         }
-        Ok(Self(uri))
+        Ok(Self { uri, login: None })
     }
 
-    /// The URL.
-    pub(crate) fn uri(&self) -> &http::Uri {
-        &self.0
+    /// Parses what the environment names: also `host:port`, with a user name and a password before the host, percent-encoded.
+    pub(crate) fn of_environment(text: &str) -> Result<Self, InvalidProxyUrl> {
+        let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
+        let scheme = if scheme == "socks5h" { "socks5" } else { scheme };
+        let end = rest.find('/').unwrap_or(rest.len());
+        let Some((login, host)) = rest[..end].rsplit_once('@') else {
+            return Self::new(&format!("{scheme}://{rest}"));
+        };
+        let decoded =
+            |text| percent_decode_str(text).decode_utf8().map_err(|_| InvalidProxyUrl { rule: FORM });
+        let (user, password) = login.split_once(':').unwrap_or((login, ""));
+        let (user, password) = (decoded(user)?.into_owned(), Secret::new(decoded(password)?));
+        let Self { uri, .. } = Self::new(&format!("{scheme}://{host}"))?;
+        Ok(Self { uri, login: Some(ProxyLogin { user, password }) })
+    }
+
+    /// The URL, without user name and password.
+    pub(crate) fn uri(&self) -> &Uri {
+        &self.uri
+    }
+
+    pub(crate) fn login(&self) -> Option<&ProxyLogin> {
+        self.login.as_ref()
     }
 
     /// True for SOCKS 5, false for HTTP.
     pub(crate) fn is_socks(&self) -> bool {
-        self.0.scheme_str() == Some("socks5")
+        self.uri.scheme_str() == Some("socks5")
+    }
+}
+
+impl fmt::Debug for ProxyLogin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ProxyLogin")
     }
 }
 
@@ -57,5 +122,21 @@ mod tests {
             assert!(ProxyUrl::new(bad).is_err(), "{bad}");
         }
         assert!(ProxyUrl::new("socks5://p:1").unwrap().is_socks());
+    }
+
+    #[test]
+    fn a_proxy_of_the_environment_may_want_a_password_that_is_never_shown() {
+        let read = |text: &str| ProxyUrl::of_environment(text).unwrap();
+        for text in ["proxy:3128", "http://proxy:3128", "http://proxy:3128/"] {
+            assert_eq!((read(text).uri().host(), read(text).login()), (Some("proxy"), None), "{text}");
+        }
+        assert!(read("socks5h://proxy:1080").is_socks());
+        let url = read("http://ann:p%40ss@proxy:3128");
+        let login = url.login().unwrap();
+        assert_eq!((&*login.user, login.password.expose()), ("ann", "p@ss"));
+        assert!(!format!("{url:?}").contains("ss"), "{url:?}");
+        for bad in ["https://proxy:8080", "http://", "ann@", "ftp://proxy"] {
+            assert!(ProxyUrl::of_environment(bad).is_err(), "{bad}");
+        }
     }
 }

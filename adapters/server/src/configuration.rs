@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use dcm_core::ignored::IgnoredContents;
 use dcm_core::name::OwnerId;
-use dcm_kube::DeniedNetworks;
 use dcm_kube::kubeconfig::Allowed;
+use dcm_kube::{DeniedNetworks, Proxy};
 use dcm_store::StoreUrl;
 use dcm_store::encrypted::KeyringSource;
 use dcm_sync::engine::Options;
@@ -80,6 +80,8 @@ pub struct Configuration {
     pub audit_days: u16,
     /// What registered kubeconfigs may do beyond holding credentials. Default: nothing.
     pub kubeconfigs: Allowed,
+    /// Which proxy clusters are reached over whose kubeconfig names none. Default: none.
+    pub proxy: Proxy,
     /// Networks that no connection to a cluster goes to. Default: the link-local ones.
     pub denied_networks: DeniedNetworks,
     /// What controllers put into every namespace, and does not count as contents of others. Default: that of Istio, OpenShift, GKE and
@@ -99,6 +101,7 @@ impl Configuration {
             lease: SESSION_LEASE,
             audit_days: AUDIT_DAYS,
             kubeconfigs: Allowed::default(),
+            proxy: Proxy::default(),
             denied_networks: DeniedNetworks::default(),
             ignored_contents: IgnoredContents::default(),
         }

@@ -134,6 +134,7 @@ impl Parts {
         let options = KubeOptions {
             allowed: configuration.kubeconfigs.clone(),
             withheld_variables: configuration.keys.variable().into_iter().map(str::to_owned).collect(),
+            proxy: configuration.proxy.clone(),
             denied_networks: configuration.denied_networks.clone(),
             ignored_contents: configuration.ignored_contents.clone(),
             ..KubeOptions::default()

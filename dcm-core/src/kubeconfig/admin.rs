@@ -7,7 +7,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
 use super::input::{self, Entry, Invalid, field};
+use super::user_endpoint::UserEndpoint;
 use crate::hash::ContentHash;
+use crate::host::{self, Nearby};
 use crate::secret::Secret;
 
 /// Hexadecimal digits of a digest: 64 bits, to see a change by.
@@ -99,6 +101,27 @@ impl Admin {
     }
 }
 
+impl Admin {
+    /// The same cluster as users reach it, who have an endpoint of their own: its server and TLS server name, its authorities where it has
+    /// any, and no proxy.
+    #[must_use]
+    pub fn for_users(self, endpoint: UserEndpoint) -> Self {
+        let UserEndpoint { server, certificate_authority_data, tls_server_name } = endpoint;
+        let certificate_authority_data = certificate_authority_data.or(self.certificate_authority_data);
+        Self { server, certificate_authority_data, tls_server_name, proxy_url: None }
+    }
+
+    /// A warning for users who get this: the URL of its server, or of the proxy to it, where other machines than the administrator's hardly
+    /// reach its host, and why.
+    #[must_use]
+    pub fn warning_for_users(&self) -> Option<String> {
+        // Behind a proxy, the proxy resolves the server's name and connects to it.
+        let url = self.proxy_url.as_deref().unwrap_or(&self.server);
+        let nearby = Nearby::of(host::of_url(url))?;
+        Some(format!("users get {url}, {nearby}, which other machines hardly reach"))
+    }
+}
+
 impl fmt::Debug for Admin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Admin({})", self.server)
@@ -122,9 +145,7 @@ struct Cluster<'a> {
 impl Cluster<'_> {
     fn read(&self) -> Result<Admin, Invalid> {
         let server = self.text("server")?.ok_or_else(|| self.refuse("server", "must be set"))?;
-        if !is_address(server, &["https://"]) {
-            return Err(self.refuse("server", "must be an https:// URL without a user name"));
-        }
+        check_server(server).map_err(|rule| self.refuse("server", rule))?;
         let proxy_url = self.text("proxy-url")?;
         if !proxy_url.is_none_or(|url| is_address(url, &["http://", "https://", "socks5://"])) {
             let rule = "must be an http://, https:// or socks5:// URL without a user name: users get it, too";
@@ -155,15 +176,7 @@ impl Cluster<'_> {
                 }
             };
         };
-        let rule = "must be base64 of PEM with certificates and nothing else";
-        let data: String = data.split_ascii_whitespace().collect();
-        let bytes = STANDARD.decode(&data).map_err(|_| self.refuse(member, rule))?;
-        let text = String::from_utf8(bytes).map_err(|_| self.refuse(member, rule))?;
-        let blocks = text.matches("-----BEGIN ").count();
-        if blocks == 0 || blocks != text.matches("-----BEGIN CERTIFICATE-----").count() {
-            return Err(self.refuse(member, rule));
-        }
-        Ok(Some(data))
+        authorities(data).map(Some).map_err(|rule| self.refuse(member, rule))
     }
 
     fn text(&self, member: &str) -> Result<Option<&str>, Invalid> {
@@ -173,6 +186,24 @@ impl Cluster<'_> {
     fn refuse(&self, member: &str, rule: &'static str) -> Invalid {
         field(format!("{}.{member}", self.path), rule)
     }
+}
+
+/// Why a URL is none of an API server that users can be sent to.
+pub(super) fn check_server(url: &str) -> Result<(), &'static str> {
+    if is_address(url, &["https://"]) { Ok(()) } else { Err("must be an https:// URL without a user name") }
+}
+
+/// Authorities as a kubeconfig has them, without white space; or the rule that they break.
+pub(super) fn authorities(data: &str) -> Result<String, &'static str> {
+    let rule = "must be base64 of PEM with certificates and nothing else";
+    let data: String = data.split_ascii_whitespace().collect();
+    let bytes = STANDARD.decode(&data).map_err(|_| rule)?;
+    let text = String::from_utf8(bytes).map_err(|_| rule)?;
+    let blocks = text.matches("-----BEGIN ").count();
+    if blocks == 0 || blocks != text.matches("-----BEGIN CERTIFICATE-----").count() {
+        return Err(rule);
+    }
+    Ok(data)
 }
 
 /// A URL in one spelling: its host in lower case, without the port that `https` implies and without slashes at its end.

@@ -1,6 +1,7 @@
 //! Kubeconfigs: those of administrators are read, those of users are written.
 //!
 //! - [`Admin`] reads from a registered cluster's kubeconfig where the cluster is, and nothing else of it.
+//! - [`UserEndpoint`] is where users reach a cluster that its administrator reaches elsewhere.
 //! - [`Access`] is what one user has in one logical cloud; it writes a file for one cluster
 //!   ([`Access::for_cluster`]) or one for all ([`Access::for_all_clusters`]), as YAML or JSON.
 //! - [`Access::read`] reads such a file again, for who got it from elsewhere.
@@ -36,6 +37,7 @@ mod plugin;
 mod read;
 #[cfg(test)]
 mod tests;
+mod user_endpoint;
 
 pub use access::{Access, ClusterAccess, Credential, Kubeconfig, NotWritten};
 pub use admin::Admin;
@@ -43,3 +45,4 @@ pub use document::MARK_NAME;
 pub use input::{Invalid, KUBECONFIG_BYTES_MAX};
 pub use merge::{MergeError, merge};
 pub use plugin::{ExecCredential, Plugin, exec_credential};
+pub use user_endpoint::UserEndpoint;

@@ -11,6 +11,7 @@ use crate::port::store::Entry;
 use crate::port::synchronizer::{Error as Failure, Results};
 use crate::secret::Secret;
 
+use super::clusters;
 use super::documents::{ClusterDocument, CredentialDocument, Root, Snapshot, read};
 use super::error::{Error, Kind};
 use super::hold::Hold;
@@ -270,14 +271,16 @@ fn not_applied(cloud: &LogicalCloudName) -> Error {
     Error::NotApplied { kind: Kind::LogicalCloud, name: cloud.to_string() }
 }
 
-/// Where a cluster is, by what is registered of it: none while its endpoint is not accepted.
+/// Where users reach a cluster, by what is registered of it: none while its endpoint is not accepted.
 pub(super) fn locate(cluster: &ClusterId, registered: Option<&Entry>) -> Result<Admin, Error> {
     let entry = registered.ok_or_else(|| Error::not_found(Kind::Cluster, cluster))?;
     let document: ClusterDocument = read(entry)?;
-    let admin = Admin::read(&document.kubeconfig);
-    let admin = admin.map_err(|source| Error::Kubeconfig { cluster: cluster.clone(), source })?;
     // A user would send the credential there.
-    if document.is_moved() { Err(Error::Moved { cluster: cluster.clone() }) } else { Ok(admin) }
+    let is_moved = document.is_moved();
+    let registration = clusters::of_document(document).registration;
+    let admin = registration.for_users();
+    let admin = admin.map_err(|source| Error::Kubeconfig { cluster: cluster.clone(), source })?;
+    if is_moved { Err(Error::Moved { cluster: cluster.clone() }) } else { Ok(admin) }
 }
 
 /// The user named, or the only one. `edited` is the cloud as its documents are, `applied` as it is on clusters.

@@ -11,7 +11,7 @@ use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 
 use crate::audit::Told;
 use crate::hash::ContentHash;
-use crate::kubeconfig::Admin;
+use crate::kubeconfig::{Admin, Invalid, UserEndpoint};
 use crate::logical_cloud::{KeyValues, LogicalCloud, Notes, check_labels};
 use crate::name::{ClusterId, ClusterName, ClusterProviderName, LogicalCloudName, Namespace, ProjectName};
 use crate::port::audit::{About, Action, AuditLog};
@@ -59,6 +59,8 @@ pub struct Registration {
     pub id: ClusterId,
     /// The administrator's kubeconfig.
     pub kubeconfig: Secret,
+    /// Where users reach the cluster, who get this in their kubeconfigs. Default: where the administrator's kubeconfig leads to.
+    pub user_endpoint: Option<UserEndpoint>,
     /// Labels that cluster selectors look at; they follow Kubernetes' rules.
     pub labels: BTreeMap<String, String>,
     /// The namespace that admin clouds use. Default: `default`.
@@ -73,8 +75,34 @@ impl Registration {
     /// A cluster with the administrator's kubeconfig, and else nothing.
     #[must_use]
     pub fn new(id: ClusterId, kubeconfig: Secret) -> Self {
-        let (labels, namespace) = (BTreeMap::new(), None);
-        Self { id, kubeconfig, labels, namespace, notes: Notes::default(), key_values: Vec::new() }
+        Self {
+            id,
+            kubeconfig,
+            user_endpoint: None,
+            labels: BTreeMap::new(),
+            namespace: None,
+            notes: Notes::default(),
+            key_values: Vec::new(),
+        }
+    }
+
+    /// The cluster as its users reach it.
+    ///
+    /// # Errors
+    /// [`Invalid`] for a kubeconfig that can't be read.
+    pub fn for_users(&self) -> Result<Admin, Invalid> {
+        let admin = Admin::read(&self.kubeconfig)?;
+        Ok(match self.user_endpoint.clone() {
+            Some(endpoint) => admin.for_users(endpoint),
+            None => admin,
+        })
+    }
+
+    /// A warning when users are sent where other machines than the administrator's hardly get, such as to a loopback address. A kubeconfig that
+    /// can't be read gets none.
+    #[must_use]
+    pub fn warning_for_users(&self) -> Option<String> {
+        self.for_users().ok()?.warning_for_users()
     }
 
     /// Checks all that the same rules hold for wherever it is registered. An installation may have further ones for kubeconfigs.
@@ -92,6 +120,9 @@ impl Registration {
     /// What breaks a rule beside the kubeconfig.
     fn rules(&self) -> Checks {
         let mut checks = Checks::default();
+        if let Some(endpoint) = &self.user_endpoint {
+            endpoint.check(&Path::root().field("userEndpoint"), &mut checks);
+        }
         check_labels(&self.labels, &Path::root().field("labels"), &mut checks);
         self.notes.check(&Path::root(), &mut checks);
         cluster_parts::check_key_values(&self.key_values, &mut checks);
@@ -565,12 +596,13 @@ fn document(
     created: Change,
     changed: Change,
 ) -> ClusterDocument {
-    let Registration { id, kubeconfig, labels, namespace, notes, key_values } = registration;
+    let Registration { id, kubeconfig, user_endpoint, labels, namespace, notes, key_values } = registration;
     ClusterDocument {
         schema: SCHEMA,
         id,
         kubeconfig,
         accepted_endpoint: Some(accepted),
+        user_endpoint,
         labels,
         namespace,
         notes,
@@ -580,11 +612,12 @@ fn document(
     }
 }
 
-fn of_document(document: ClusterDocument) -> RegisteredCluster {
+pub(super) fn of_document(document: ClusterDocument) -> RegisteredCluster {
     let (revision, is_moved) = (document.revision(), document.is_moved());
-    let ClusterDocument { id, kubeconfig, labels, namespace, notes, key_values, created, changed, .. } =
+    let ClusterDocument { created, changed, .. } = document;
+    let ClusterDocument { id, kubeconfig, user_endpoint, labels, namespace, notes, key_values, .. } =
         document;
-    let registration = Registration { id, kubeconfig, labels, namespace, notes, key_values };
+    let registration = Registration { id, kubeconfig, user_endpoint, labels, namespace, notes, key_values };
     RegisteredCluster { registration, created, changed, revision, is_moved }
 }
 

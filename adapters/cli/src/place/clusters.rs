@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use dcm_client::{ClusterChange, Clusters as Remote, ProblemKind};
-use dcm_core::kubeconfig::Admin;
+use dcm_core::kubeconfig::{Admin, UserEndpoint};
 use dcm_core::logical_cloud::Level;
 use dcm_core::name::{ClusterId, ClusterName, ClusterProviderName, ContextId, Namespace};
 use dcm_core::port::cluster::ClusterUid;
@@ -35,6 +35,9 @@ pub(crate) enum Clusters<'a> {
 pub(crate) struct Shown {
     pub(crate) cluster: ClusterId,
     pub(crate) server: Option<String>,
+    /// Where users reach it; none where they get the server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) user_endpoint: Option<UserEndpoint>,
     pub(crate) labels: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) namespace: Option<Namespace>,
@@ -96,8 +99,10 @@ impl Clusters<'_> {
             Self::There(clusters) => clusters,
         };
         let look = look.map(|look| look.level);
-        let Registration { id, kubeconfig, labels, namespace, .. } = registration;
-        let cluster = ClusterChange { kubeconfig: Some(kubeconfig), labels: Some(labels), namespace };
+        let Registration { id, kubeconfig, user_endpoint, labels, namespace, .. } = registration;
+        let (kubeconfig, labels) = (Some(kubeconfig), Some(labels));
+        let user_endpoint = user_endpoint.map(Some);
+        let cluster = ClusterChange { kubeconfig, user_endpoint, labels, namespace };
         let registered = match clusters.register(&id, &cluster, look).await {
             Err(error) if error.is_of(ProblemKind::NotFound) => {
                 match clusters.create_provider(&id.provider).await {
@@ -226,9 +231,9 @@ impl Shown {
     fn of(cluster: RegisteredCluster, stopped: &BTreeSet<ClusterId>) -> Self {
         let RegisteredCluster { registration, created, changed, is_moved: moved, .. } = cluster;
         let server = Admin::read(&registration.kubeconfig).ok().map(|admin| admin.server().to_owned());
-        let Registration { id, labels, namespace, .. } = registration;
+        let Registration { id, user_endpoint, labels, namespace, .. } = registration;
         let stopped = stopped.contains(&id);
-        Self { cluster: id, server, labels, namespace, stopped, moved, created, changed }
+        Self { cluster: id, server, user_endpoint, labels, namespace, stopped, moved, created, changed }
     }
 
     /// None for a name that no cluster has.
@@ -236,8 +241,8 @@ impl Shown {
         let dcm_client::Cluster { metadata, spec, status, .. } = cluster;
         let cluster =
             ClusterId { provider: provider.clone(), cluster: ClusterName::new(metadata.name).ok()? };
-        let dcm_client::ClusterSpec { server, labels, namespace, .. } = spec;
+        let dcm_client::ClusterSpec { server, user_endpoint, labels, namespace, .. } = spec;
         let dcm_client::ClusterStatus { stopped, moved, created, changed, .. } = status;
-        Some(Self { cluster, server, labels, namespace, stopped, moved, created, changed })
+        Some(Self { cluster, server, user_endpoint, labels, namespace, stopped, moved, created, changed })
     }
 }

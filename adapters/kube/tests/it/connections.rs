@@ -14,7 +14,7 @@ use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::{Cluster as _, Clusters as _, Error};
 use dcm_core::secret::Secret;
 use dcm_kube::kubeconfig::Allowed;
-use dcm_kube::{KubeCluster, KubeClusters, Kubeconfigs, Options, ProxyUrl};
+use dcm_kube::{KubeCluster, KubeClusters, Kubeconfigs, Options, Proxy, ProxyUrl};
 use dcm_testenv::effort::patience;
 use dcm_testenv::{Environment, Route};
 use serde_json::json;
@@ -124,8 +124,10 @@ async fn a_proxy_that_is_named_is_used() {
     let server = "https://cluster.invalid:6443";
     let (address, mut seen) = answering(answer(502, "")).await;
     let by_kubeconfig = plain(server, &format!(", proxy-url: 'http://{address}'"));
-    let of_options =
-        Options { proxy: Some(ProxyUrl::new(&format!("http://{address}")).unwrap()), ..Options::default() };
+    let of_options = Options {
+        proxy: Proxy::Url(ProxyUrl::new(&format!("http://{address}")).unwrap()),
+        ..Options::default()
+    };
     for (kubeconfig, options) in [(by_kubeconfig, insecure()), (plain(server, ""), of_options)] {
         let error = connect(&kubeconfig, &options).await.uid(&call("c")).await.unwrap_err();
         assert!(matches!(error, Error::Unreachable { .. }), "{error}");

@@ -19,7 +19,7 @@ use dcm_core::ignored::{IgnoredContents, IgnoredObjects};
 use dcm_core::refusal::{Checks, Path, Refusals};
 use dcm_core::service::Limits as CallerLimits;
 use dcm_identity::tls;
-use dcm_kube::{DeniedNetworks, Network};
+use dcm_kube::{DeniedNetworks, EnvironmentProxies, Network, Proxy};
 use dcm_rest::emco::Service as EmcoService;
 use dcm_store::StoreUrl;
 use dcm_sync::engine::LEASE_MAX;
@@ -106,6 +106,10 @@ pub struct Settings {
     /// callers prove who they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project_admins: Option<ProjectAdminSettings>,
+    /// Whether clusters whose kubeconfig names no proxy are reached over the one that the environment names: HTTPS_PROXY, HTTP_PROXY and
+    /// NO_PROXY, which are read as kubectl reads them. Default false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub environment_proxy: Option<bool>,
     /// Networks that no connection to a cluster goes to, such as 10.1.0.0/16; the list takes the place of the default. Default: the
     /// link-local networks, 169.254.0.0/16 and fe80::/10. An empty list is none.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -169,6 +173,7 @@ impl Settings {
                 (own, below) => own.or(below),
             },
             project_admins: self.project_admins.or(below.project_admins),
+            environment_proxy: self.environment_proxy.or(below.environment_proxy),
             denied_networks: self.denied_networks.or(below.denied_networks),
             ignored_contents: self.ignored_contents.or(below.ignored_contents),
             limits: match (self.limits, below.limits) {
@@ -251,6 +256,7 @@ impl Settings {
             lease: lease.unwrap_or(SESSION_LEASE),
             audit_days,
             kubeconfigs,
+            proxy: proxy(self.environment_proxy),
             denied_networks,
             ignored_contents,
             ..Configuration::new(self.store.unwrap_or_default(), self.key_file.map_or(keys, Keys::File))
@@ -297,6 +303,15 @@ fn emco_addresses(texts: &[String], path: &Path, checks: &mut Checks) -> Vec<Emc
 }
 
 /// The networks that no connection to a cluster goes to.
+/// What the environment's proxies are used for.
+fn proxy(is_used: Option<bool>) -> Proxy {
+    let environment = EnvironmentProxies::of_process();
+    match is_used {
+        Some(true) => Proxy::Environment(environment),
+        Some(false) | None => Proxy::Unused { environment, setting: "the server's setting environmentProxy" },
+    }
+}
+
 fn denied_networks(texts: Option<Vec<String>>, checks: &mut Checks) -> DeniedNetworks {
     let Some(texts) = texts else { return DeniedNetworks::default() };
     let path = Path::root().field("deniedNetworks");

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::hash::ContentHash;
-use crate::kubeconfig::Admin;
+use crate::kubeconfig::{Admin, UserEndpoint};
 use crate::logical_cloud::{KeyValues, Notes};
 use crate::name::{ClusterId, Namespace};
 use crate::secret::Secret;
@@ -26,6 +26,8 @@ pub(in crate::service) struct ClusterDocument {
     /// this: that of its kubeconfig.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub accepted_endpoint: Option<ContentHash>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub user_endpoint: Option<UserEndpoint>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,8 +54,8 @@ impl ClusterDocument {
     /// Names what was registered last. Not the kubeconfig itself, of which a hash would tell something: who has replaced it tells
     /// as much.
     pub(in crate::service) fn revision(&self) -> Revision {
-        let Self { id, labels, namespace, notes, key_values, created, changed, .. } = self;
-        Revision::of(&json!([id, labels, namespace, notes, key_values, created, changed]))
+        let Self { id, user_endpoint, labels, namespace, notes, key_values, created, changed, .. } = self;
+        Revision::of(&json!([id, user_endpoint, labels, namespace, notes, key_values, created, changed]))
     }
 }
 

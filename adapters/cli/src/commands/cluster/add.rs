@@ -7,6 +7,7 @@ use dcm_core::name::{ClusterId, Namespace};
 use dcm_core::service::{EditOutcome, Registration};
 
 use super::check::Wanted;
+use super::users::{self, Users};
 use super::{label, ready};
 use crate::arguments::Global;
 use crate::exit::{Ended, Exit};
@@ -32,6 +33,8 @@ pub(crate) struct Arguments {
     /// The namespace that admin clouds use there. Default: default.
     #[arg(long, value_name = "NAME")]
     namespace: Option<Namespace>,
+    #[command(flatten)]
+    users: Users,
     /// Registers the cluster without a look at it.
     #[arg(long)]
     unchecked: bool,
@@ -46,7 +49,8 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     let session = Session::open(global).await?;
     let labels: BTreeMap<String, String> = arguments.labels.iter().cloned().collect();
     let (id, namespace) = (arguments.id.clone(), arguments.namespace.clone());
-    let registration = Registration { labels, namespace, ..Registration::new(id, kubeconfig) };
+    let user_endpoint = arguments.users.endpoint()?;
+    let registration = Registration { user_endpoint, labels, namespace, ..Registration::new(id, kubeconfig) };
     // What is refused is refused before anything is sent.
     match session.place() {
         Place::Here(deployment) => deployment.registered().check(&registration)?,
@@ -63,7 +67,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
 }
 
 async fn register(session: &Session, registration: Registration, look: Option<Look>) -> anyhow::Result<Exit> {
-    let id = registration.id.clone();
+    let (id, warning) = (registration.id.clone(), registration.warning_for_users());
     let outcome = match session.clusters().add(registration, look).await {
         Err(error) if error.is_already_there() => {
             let message = format!("{error}, registered otherwise: dcm cluster update {id} changes it");
@@ -75,5 +79,6 @@ async fn register(session: &Session, registration: Registration, look: Option<Lo
         EditOutcome::Unchanged => format!("{id}: is registered so already"),
         EditOutcome::Created | EditOutcome::Changed => format!("{id}: registered"),
     });
+    users::warn(&id, warning);
     Ok(Exit::Done)
 }

@@ -38,8 +38,20 @@ fn table(session: &Session, shown: &[Shown]) -> String {
         let namespace = one.namespace.as_ref().map_or("-".to_owned(), ToString::to_string);
         let changed = age::between(one.changed.at, session.now());
         let by = one.changed.by.clone();
-        [one.cluster.to_string(), server(one), labels(one), work(one), namespace, added(one), changed, by]
+        let users = one.user_endpoint.as_ref().map_or("-", |endpoint| endpoint.server.as_str()).to_owned();
+        [
+            one.cluster.to_string(),
+            server(one),
+            users,
+            labels(one),
+            work(one),
+            namespace,
+            added(one),
+            changed,
+            by,
+        ]
     };
-    let head = ["CLUSTER", "SERVER", "LABELS", "WORK", "ADMIN NAMESPACE", "ADDED", "CHANGED", "BY"];
+    let head =
+        ["CLUSTER", "SERVER", "USER SERVER", "LABELS", "WORK", "ADMIN NAMESPACE", "ADDED", "CHANGED", "BY"];
     output::columns(head, shown.iter().map(row))
 }

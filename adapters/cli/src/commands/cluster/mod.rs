@@ -9,6 +9,7 @@ mod remove;
 mod role;
 mod stop;
 mod update;
+mod users;
 
 use dcm_core::logical_cloud::Level;
 
@@ -19,7 +20,7 @@ use crate::exit::Exit;
 pub(crate) enum Command {
     /// Registers a cluster, after a look whether it is ready.
     Add(add::Arguments),
-    /// Changes what is registered of a cluster: kubeconfig, labels, namespace. Also while logical clouds are on it.
+    /// Changes what is registered of a cluster: kubeconfig, address for users, labels, namespace. Also while logical clouds are on it.
     Update(update::Arguments),
     /// Takes the cluster that the kubeconfig leads to as the one that the name stands for, in place of another one.
     ///

@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use dcm_client::{ClusterChange, Clusters};
+use dcm_client::{ClusterChange, ClusterChanged, Clusters};
+use dcm_core::kubeconfig::UserEndpoint;
 use dcm_core::name::{ClusterId, Namespace};
 use dcm_core::secret::Secret;
 use dcm_core::service::{EditOutcome, Precondition, RegisteredCluster, Registration};
 use dcm_server::Deployment;
 
 use super::check::{MOVED, Purpose, Wanted};
+use super::users::{self, Users};
 use super::{label, ready};
 use crate::arguments::Global;
 use crate::exit::Exit;
@@ -28,6 +30,8 @@ pub(crate) struct Arguments {
     id: ClusterId,
     #[command(flatten)]
     changes: Changes,
+    #[command(flatten)]
+    users: Users,
     /// Changes the kubeconfig without a look at the cluster.
     #[arg(long)]
     unchecked: bool,
@@ -37,7 +41,7 @@ pub(crate) struct Arguments {
 
 /// What is not said stays as it is.
 #[derive(Debug, clap::Args)]
-#[group(required = true, multiple = true)]
+#[group(required = true, multiple = true, arg = "user_server")]
 struct Changes {
     /// The kubeconfig to reach it with, such as one whose credential is newer. It must lead to the same cluster. One with another server, or
     /// other authorities, is used once you accept it: dcm cluster accept.
@@ -46,6 +50,9 @@ struct Changes {
     /// Which context of it. Default: its current one.
     #[arg(long, value_name = "NAME", requires = "kubeconfig")]
     kube_context: Option<String>,
+    /// Gives users the URL of the kubeconfig again.
+    #[arg(long, conflicts_with = "user_server")]
+    no_user_server: bool,
     /// A label, which cluster selectors look at at the next apply. May be repeated; takes the place of all labels.
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
     labels: Vec<(String, String)>,
@@ -55,6 +62,13 @@ struct Changes {
     /// The namespace that admin clouds use there from their next apply on.
     #[arg(long, value_name = "NAME")]
     namespace: Option<Namespace>,
+}
+
+impl Arguments {
+    /// Where users reach the cluster; none where that stays as it is.
+    fn user_endpoint(&self) -> anyhow::Result<Option<Option<UserEndpoint>>> {
+        if self.changes.no_user_server { Ok(Some(None)) } else { Ok(self.users.endpoint()?.map(Some)) }
+    }
 }
 
 impl Changes {
@@ -71,12 +85,13 @@ impl Changes {
 pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let purpose = arguments.wanted.purpose(global)?;
     let session = Session::open(global).await?;
-    let Changed { is_changed, is_moved } = match session.place() {
+    let Changed { is_changed, is_moved, warnings } = match session.place() {
         Place::Here(deployment) => change(&session, deployment, arguments, &purpose).await?,
         Place::There(client) => change_there(&session, client.clusters(), arguments, &purpose).await?,
     };
     let (id, outcome) = (&arguments.id, if is_changed { "changed" } else { "is registered so already" });
     output::note(format_args!("{id}: {outcome}"));
+    users::warn(id, warnings);
     if is_moved {
         output::note(format_args!("{id}: {MOVED}: dcm cluster accept {id}"));
     }
@@ -89,19 +104,23 @@ struct Changed {
     is_changed: bool,
     /// Its endpoint is not accepted.
     is_moved: bool,
+    /// What is perhaps not meant.
+    warnings: Vec<String>,
 }
 
 /// Changes what a store has.
 async fn change(
     session: &Session,
     deployment: &Deployment,
-    Arguments { id, changes, unchecked, .. }: &Arguments,
+    arguments: &Arguments,
     purpose: &Purpose,
 ) -> anyhow::Result<Changed> {
+    let Arguments { id, changes, unchecked, .. } = arguments;
     let (registered, caller) = (deployment.registered(), &session.caller);
     let old = registered.get(id).await?.registration;
     let new = Registration {
         kubeconfig: changes.kubeconfig()?.unwrap_or_else(|| old.kubeconfig.clone()),
+        user_endpoint: arguments.user_endpoint()?.unwrap_or_else(|| old.user_endpoint.clone()),
         labels: changes.labels().unwrap_or_else(|| old.labels.clone()),
         namespace: changes.namespace.clone().or_else(|| old.namespace.clone()),
         ..old.clone()
@@ -114,35 +133,41 @@ async fn change(
     };
     let next = |old| Registration {
         kubeconfig: new.kubeconfig.clone(),
+        user_endpoint: new.user_endpoint.clone(),
         labels: new.labels.clone(),
         namespace: new.namespace.clone(),
         ..old
     };
     let edited = registered.edit_seen(caller, id, &Precondition::default(), uid.as_ref(), next).await;
-    let (RegisteredCluster { is_moved, .. }, outcome) = edited?;
-    Ok(Changed { is_changed: outcome != EditOutcome::Unchanged, is_moved })
+    let (RegisteredCluster { registration, is_moved, .. }, outcome) = edited?;
+    let warnings = registration.warning_for_users().into_iter().collect();
+    Ok(Changed { is_changed: outcome != EditOutcome::Unchanged, is_moved, warnings })
 }
 
 /// The same of a server, which keeps the old kubeconfig to itself: a new one is looked at in any case.
 async fn change_there(
     session: &Session,
     clusters: Clusters<'_>,
-    Arguments { id, changes, unchecked, .. }: &Arguments,
+    arguments: &Arguments,
     purpose: &Purpose,
 ) -> anyhow::Result<Changed> {
+    let Arguments { id, changes, unchecked, .. } = arguments;
     let before = clusters.tag(id).await.map_err(place::Error::from)?;
-    let kubeconfig = changes.kubeconfig()?;
+    let (kubeconfig, user_endpoint) = (changes.kubeconfig()?, arguments.user_endpoint()?);
     if let Some(kubeconfig) = &kubeconfig {
         let labels = changes.labels().unwrap_or_default();
-        let new = Registration { labels, ..Registration::new(id.clone(), kubeconfig.clone()) };
+        let user_endpoint = user_endpoint.clone().flatten();
+        let new = Registration { user_endpoint, labels, ..Registration::new(id.clone(), kubeconfig.clone()) };
         new.check()?;
         if !unchecked {
             ready::must_be(session, &new, purpose, NOT_CHANGED).await?;
         }
     }
-    let change = ClusterChange { kubeconfig, labels: changes.labels(), namespace: changes.namespace.clone() };
+    let (labels, namespace) = (changes.labels(), changes.namespace.clone());
+    let change = ClusterChange { kubeconfig, user_endpoint, labels, namespace };
     let look = (!unchecked).then(|| purpose.level());
-    let is_changed = clusters.change(id, &change, look).await.map_err(place::Error::from)? != before;
+    let ClusterChanged { tag, warnings, .. } =
+        clusters.change(id, &change, look).await.map_err(place::Error::from)?;
     let is_moved = clusters.get(id).await.map_err(place::Error::from)?.status.moved;
-    Ok(Changed { is_changed, is_moved })
+    Ok(Changed { is_changed: tag != before, is_moved, warnings })
 }

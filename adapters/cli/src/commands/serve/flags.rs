@@ -38,6 +38,16 @@ pub(crate) struct Arguments {
         default_missing_value = "true"
     )]
     worker: Option<bool>,
+    /// Whether clusters whose kubeconfig names no proxy are reached over the one of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. Default: false.
+    #[arg(
+        long,
+        env = "DCM_ENVIRONMENT_PROXY",
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    environment_proxy: Option<bool>,
     /// Serves the HTTP API at ADDRESS/v2; port 0 is any that is free. A loopback address may do without TLS and authentication: then
     /// any process that can connect may do everything. Any other needs both. unix:PATH is a socket that only its owner can connect to.
     #[arg(long, env = "DCM_LISTEN", value_name = "ADDRESS|unix:PATH")]
@@ -99,6 +109,7 @@ impl Arguments {
             metrics_listen: text(self.metrics_listen),
             tls: files.map(|(certificate, key)| dcm_identity::tls::Files { certificate, key }),
             kubeconfigs: self.kubeconfigs.settings(),
+            environment_proxy: self.environment_proxy,
             limits: Some(self.limits.said()),
             otlp: self.otlp.said(),
             ..Settings::default()

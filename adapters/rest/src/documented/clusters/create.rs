@@ -18,16 +18,18 @@ use crate::documented::place::{Asked, At, OfProvider};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::{Unconditional, etag};
+use crate::documented::warnings;
 use crate::request::Asking;
 
 /// What the document says of it.
 pub(in crate::documented) fn describe(it: Operation) -> Operation {
     it.says(
         "Register a cluster",
-        "It is looked at before, as by a check. What names programs or files in its kubeconfig is refused.",
+        "It is looked at before, as by a check. What names programs or files in its kubeconfig is refused. A warning names an address that \
+         users hardly reach.",
     )
     .requires(&["metadata.name", "spec.kubeconfig"])
-    .answers(StatusCode::CREATED, Answer::json::<ClusterAnswer>("The cluster.").tagged().located())
+    .answers(StatusCode::CREATED, Answer::json::<ClusterAnswer>("The cluster.").tagged().located().warned())
     .fails(&[Kind::NotFound, Kind::AlreadyThere, Kind::InUse, Kind::WrongState, Kind::NotReady])
 }
 
@@ -71,5 +73,6 @@ pub(in crate::documented) async fn handle(
     }
     let location = format!("/v2/cluster-providers/{}/clusters/{}", id.provider, id.cluster);
     let headers = [etag(&made.revision), (LOCATION, location.parse().map_err(|_| Problem::unexpected())?)];
-    Ok((StatusCode::CREATED, headers, Json(answer(&services, &asker, made).await?)))
+    let warnings = warnings::headers(made.registration.warning_for_users());
+    Ok((StatusCode::CREATED, warnings, headers, Json(answer(&services, &asker, made).await?)))
 }

@@ -15,16 +15,17 @@ use crate::documented::place::{Asked, At};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
 use crate::documented::tag::{If, etag};
+use crate::documented::warnings;
 use crate::request::Asking;
 
 /// What the document says of it.
 pub(in crate::documented) fn describe(it: Operation) -> Operation {
     it.says(
         "Change what is registered of a cluster",
-        "Also while logical clouds are there. `metadata`, `kubeconfig`, `labels` and `namespace` are replaced where they are named. A new \
-         kubeconfig is looked at before.",
+        "Also while logical clouds are there. `metadata`, `kubeconfig`, `userEndpoint`, `labels` and `namespace` are replaced where they are \
+         named. A new kubeconfig is looked at before. Warnings as of a registration.",
     )
-    .answers(StatusCode::OK, Answer::json::<ClusterAnswer>("The cluster.").tagged())
+    .answers(StatusCode::OK, Answer::json::<ClusterAnswer>("The cluster.").tagged().warned())
     .fails(&[Kind::NameMismatch, Kind::WrongState, Kind::InUse, Kind::NotReady])
 }
 
@@ -55,5 +56,6 @@ pub(in crate::documented) async fn handle(
     let next = |old: dcm_core::service::Registration| read.onto(old.clone()).unwrap_or(old);
     let put = services.registered.edit_seen(&caller, &id, &when.condition, uid.as_ref(), next).await;
     let (put, _) = put.map_err(refused)?;
-    Ok(([etag(&put.revision)], Json(answer(&services, &asker, put).await?)))
+    let warnings = warnings::headers(put.registration.warning_for_users());
+    Ok((warnings, [etag(&put.revision)], Json(answer(&services, &asker, put).await?)))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use dcm_core::kubeconfig::Admin;
+use dcm_core::kubeconfig::{Admin, UserEndpoint};
 use dcm_core::logical_cloud::{MetadataDraft, Notes};
 use dcm_core::name::Namespace;
 use dcm_core::refusal::Rule as _;
@@ -31,10 +31,13 @@ pub(crate) struct ClusterBody {
 }
 
 #[derive(Clone, Default, PartialEq, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 struct ClusterSpec {
     /// The administrator's kubeconfig, YAML or JSON, as a text. It is never answered.
     kubeconfig: Option<String>,
+    /// Where users reach the cluster, who get this in their kubeconfigs, as a whole; with an empty `server`: where the administrator's
+    /// kubeconfig leads to.
+    user_endpoint: Option<UserEndpoint>,
     /// Labels, which cluster selectors look at.
     labels: Option<BTreeMap<String, String>>,
     /// The namespace that admin clouds use there; empty: `default`.
@@ -74,6 +77,11 @@ impl ClusterBody {
         };
         Ok(Registration {
             kubeconfig: spec.kubeconfig.map_or(old.kubeconfig, Secret::new),
+            user_endpoint: match spec.user_endpoint {
+                None => old.user_endpoint,
+                Some(endpoint) if endpoint.server.is_empty() => None,
+                endpoint => endpoint,
+            },
             labels: spec.labels.unwrap_or(old.labels),
             namespace,
             notes: notes.unwrap_or(old.notes),
@@ -86,7 +94,7 @@ impl ClusterBody {
     pub(crate) fn field(path: &str) -> String {
         match path.split(['.', '[']).next().unwrap_or_default() {
             "description" | "userData1" | "userData2" => format!("metadata.{path}"),
-            "labels" | "namespace" | "kubeconfig" => format!("spec.{path}"),
+            "labels" | "namespace" | "kubeconfig" | "userEndpoint" => format!("spec.{path}"),
             // What the kubeconfig says.
             _ => format!("spec.kubeconfig: {path}"),
         }
@@ -106,11 +114,15 @@ pub(crate) struct ClusterAnswer {
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 #[schemars(rename = "ClusterSpec")]
 struct ClusterAnswerSpec {
     /// Where its API server is; absent where the kubeconfig does not say so.
     #[serde(skip_serializing_if = "Option::is_none")]
     server: Option<String>,
+    /// Where users reach it; absent where they get what the kubeconfig names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    user_endpoint: Option<UserEndpoint>,
     /// Labels, which cluster selectors look at.
     labels: BTreeMap<String, String>,
     /// The namespace that admin clouds use there; absent: `default`.
@@ -141,12 +153,17 @@ impl ClusterAnswer {
             false => Change { by: String::new(), why: String::new(), request_id: String::new(), ..change },
         };
         let (created, changed) = (shown(created), shown(changed));
-        let Registration { id, kubeconfig, labels, namespace, notes, .. } = registration;
+        let Registration { id, kubeconfig, user_endpoint, labels, namespace, notes, .. } = registration;
         let Notes { description, user_data1, user_data2 } = notes;
         let server = Admin::read(&kubeconfig).ok().map(|admin| admin.server().to_owned());
         Self {
             metadata: MetadataDraft { name: id.cluster.to_string(), description, user_data1, user_data2 },
-            spec: ClusterAnswerSpec { server, labels, namespace: namespace.map(|one| one.to_string()) },
+            spec: ClusterAnswerSpec {
+                server,
+                user_endpoint,
+                labels,
+                namespace: namespace.map(|one| one.to_string()),
+            },
             status: ClusterAnswerStatus { stopped, moved, created, changed },
         }
     }

@@ -1,0 +1,50 @@
+//! Where the users of a cluster reach it, on the command line.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use dcm_core::kubeconfig::UserEndpoint;
+use dcm_core::name::ClusterId;
+
+use crate::output;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Users {
+    /// The URL at which users reach the API server, which their kubeconfigs name. Default: that of the kubeconfig to reach it with.
+    #[arg(long, value_name = "URL")]
+    user_server: Option<String>,
+    /// The authorities, PEM, that users verify that server with. Default: those of the kubeconfig.
+    #[arg(long, value_name = "FILE", requires = "user_server")]
+    user_authority: Option<PathBuf>,
+    /// The name that the certificate of that server is verified for. Default: the host of the URL.
+    #[arg(long, value_name = "NAME", requires = "user_server")]
+    user_tls_server_name: Option<String>,
+}
+
+impl Users {
+    /// The endpoint that was named; none where none was.
+    pub(super) fn endpoint(&self) -> anyhow::Result<Option<UserEndpoint>> {
+        let Self { user_server, user_authority, user_tls_server_name } = self;
+        let Some(server) = user_server.clone() else { return Ok(None) };
+        let certificate_authority_data = match user_authority {
+            None => None,
+            Some(file) => {
+                let pem = std::fs::read(file);
+                Some(STANDARD.encode(pem.with_context(|| format!("{} can't be read", file.display()))?))
+            }
+        };
+        let tls_server_name = user_tls_server_name.clone();
+        Ok(Some(UserEndpoint { server, certificate_authority_data, tls_server_name }))
+    }
+}
+
+/// Warns of what users get of a cluster.
+pub(super) fn warn(id: &ClusterId, warnings: impl IntoIterator<Item = String>) {
+    for warning in warnings {
+        output::note(format_args!(
+            "{id}: {warning}; another address for them: dcm cluster update {id} --user-server URL"
+        ));
+    }
+}
