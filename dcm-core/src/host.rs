@@ -1,7 +1,7 @@
 //! Hosts, as URLs and requests name them.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 
 /// True for what is this machine alone, by its name: `localhost` (RFC 6761, section 6.3), and loopback addresses (RFC 1122, section 3.2.1.3;
 /// RFC 4291, section 2.5.3), those of IPv6 in brackets or without, those of IPv4 in the form of IPv6, too. Nothing is resolved. Nobody else can read what is said there,
@@ -27,7 +27,7 @@ pub enum Nearby {
 impl Nearby {
     /// The kind of a host in a URL; none for one that other machines may well reach. Nothing is resolved.
     #[must_use]
-    pub fn of(host: &str) -> Option<Self> {
+    pub fn of_host(host: &str) -> Option<Self> {
         if let Some(address) = address(host) {
             let is_link_local = match address {
                 IpAddr::V4(address) => address.is_link_local(),
@@ -61,11 +61,13 @@ impl fmt::Display for Nearby {
     }
 }
 
-/// The address that a host is, in the form of IPv4 where it has one; none for a name. A zone (RFC 6874) is passed over.
+/// The address that a host is, in the form of IPv4 where it has one; none for a name. The zone of an address of IPv6 (RFC 6874) is
+/// passed over.
 fn address(host: &str) -> Option<IpAddr> {
     let host = host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host);
-    let address = host.split_once('%').map_or(host, |(address, _)| address);
-    Some(address.parse::<IpAddr>().ok()?.to_canonical())
+    let zoned =
+        || host.split_once('%').and_then(|(address, _)| Some(address.parse::<Ipv6Addr>().ok()?.into()));
+    Some(host.parse::<IpAddr>().ok().or_else(zoned)?.to_canonical())
 }
 
 /// The host of a URL, as it stands there: an address of IPv6 in its brackets. Empty where the URL has none.
@@ -79,6 +81,24 @@ pub fn of_url(url: &str) -> &str {
         None => authority.split(':').next().unwrap_or_default(),
     }
 }
+
+/// The port of an authority (RFC 3986, section 3.2) without a user name; none where it names none.
+///
+/// # Errors
+/// [`InvalidPort`] for what is no number of a port.
+pub fn port(authority: &str) -> Result<Option<u16>, InvalidPort> {
+    let after_host = authority.strip_prefix(of_url(authority)).unwrap_or_default();
+    match after_host.strip_prefix(':') {
+        Some(port) => port.parse().map(Some).map_err(|_| InvalidPort),
+        None if after_host.is_empty() => Ok(None),
+        None => Err(InvalidPort),
+    }
+}
+
+/// A text that is no number of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("must be a port, 0 to 65535")]
+pub struct InvalidPort;
 
 #[cfg(test)]
 mod tests {
@@ -98,6 +118,8 @@ mod tests {
             "[::1",
             "127.1",
             "127.0.0.1.example.com",
+            "127.0.0.1%lo",
+            "[127.0.0.1%lo]",
             "localhost.",
             "a.localhost",
         ] {
@@ -121,7 +143,7 @@ mod tests {
             ("https://kubernetes:6443", Nearby::OneWord),
             ("https://lab-control-plane.:6443?a=b.c", Nearby::OneWord),
         ] {
-            assert_eq!(Nearby::of(of_url(url)), Some(kind), "{url}");
+            assert_eq!(Nearby::of_host(of_url(url)), Some(kind), "{url}");
         }
         for url in [
             "https://192.0.2.1:6443",
@@ -131,7 +153,7 @@ mod tests {
             "https://kubernetes.default.svc",
             "https://a.localhost.example.com",
         ] {
-            assert_eq!(Nearby::of(of_url(url)), None, "{url}");
+            assert_eq!(Nearby::of_host(of_url(url)), None, "{url}");
         }
     }
 }

@@ -37,6 +37,7 @@ pub mod controller;
 pub mod defaults;
 #[cfg(feature = "logical-cloud")]
 pub mod document;
+pub mod effect;
 pub mod fields;
 pub mod hash;
 pub mod host;

@@ -34,6 +34,7 @@ use crate::manifest::GroupVersionKind;
 pub use crate::pod_security::{InvalidPodSecurityLevel, PodSecurityLevel};
 use crate::port::clock::Clock;
 use crate::port::cluster::{Access, Call, Cluster, Error, NAMESPACE_ROLE};
+use crate::port::resources::{self, Resources};
 use crate::render::SIGNER;
 
 /// The oldest minor version of Kubernetes 1 that works: server-side apply is stable, and certificates have a lifetime
@@ -47,6 +48,9 @@ pub const CLOCK_SKEW_SECONDS_MAX: i64 = 60;
 const RBAC: &str = "rbac.authorization.k8s.io";
 const CERTIFICATES: &str = "certificates.k8s.io";
 
+/// Annotation: the resources of a ClusterRole that were guessed, with commas between them.
+pub const ANNOTATION_GUESSED: &str = "dcm.internal/guessed-resources";
+
 /// What the engine does with objects: reads and follows them, makes them, brings them to their desired state (by apply
 /// or, where fields have to go, by replacement), and removes them.
 const VERBS: [&str; 7] = ["create", "delete", "get", "list", "patch", "update", "watch"];
@@ -56,13 +60,28 @@ const REQUEST_VERBS: [&str; 5] = ["create", "delete", "get", "list", "watch"];
 
 /// The accesses that are needed on a cluster; none by default.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Needs(BTreeSet<Access>);
+pub struct Needs {
+    accesses: BTreeSet<Access>,
+    /// Those of kinds whose resource was guessed.
+    guessed: BTreeMap<GroupVersionKind, BTreeSet<Access>>,
+}
+
+/// A resource that was guessed from a kind, as its name was not known.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Guess {
+    /// The kind with its group and version, such as `example.com/v1 Box`.
+    pub kind: String,
+    /// The resource that Kubernetes would guess of it, with its group, such as `boxs.example.com`.
+    pub resource: String,
+}
 
 impl Needs {
     /// What any logical cloud of a level needs, without extra manifests.
     #[must_use]
     pub fn of_level(level: Level) -> Self {
-        let mut needs = Self(BTreeSet::new());
+        let mut needs = Self::default();
         if level == Level::Admin {
             // Nothing is changed there; who the cluster is, is asked all the same.
             needs.add(&["get"], "", "namespaces");
@@ -73,8 +92,10 @@ impl Needs {
         }
         needs.add(&REQUEST_VERBS, CERTIFICATES, "certificatesigningrequests");
         let approval = Access::new("patch", CERTIFICATES, "certificatesigningrequests");
-        needs.0.insert(Access { subresource: "approval".into(), ..approval });
-        needs.0.insert(Access { name: SIGNER.into(), ..Access::new("approve", CERTIFICATES, "signers") });
+        needs.accesses.insert(Access { subresource: "approval".into(), ..approval });
+        needs
+            .accesses
+            .insert(Access { name: SIGNER.into(), ..Access::new("approve", CERTIFICATES, "signers") });
         needs.add_roles("roles", "rolebindings");
         if level == Level::Privileged {
             needs.add_roles("clusterroles", "clusterrolebindings");
@@ -82,15 +103,15 @@ impl Needs {
         // Bindings of others that still name a revoked user, and orphans, are looked for.
         needs.add(&["list"], RBAC, "clusterrolebindings");
         needs.add(&["list"], RBAC, "clusterroles");
-        needs.0.extend(["bind", "get"].map(|verb| {
+        needs.accesses.extend(["bind", "get"].map(|verb| {
             let role = Access::new(verb, RBAC, "clusterroles");
             Access { name: NAMESPACE_ROLE.into(), ..role }
         }));
         needs
     }
 
-    /// What one logical cloud needs, its extra manifests included. The resource of such a manifest follows from its
-    /// kind by Kubernetes' own rule, which custom resources may break.
+    /// What one logical cloud needs, its extra manifests included. The resource of a kind that is not of Kubernetes itself is a
+    /// guess, unless the cloud brings its definition: see [`Needs::on`].
     #[must_use]
     pub fn of_cloud(cloud: &LogicalCloud) -> Self {
         let cluster_wide = cloud.permissions().iter().any(|one| one.scope == Scope::ClusterWide);
@@ -98,32 +119,62 @@ impl Needs {
             Level::Privileged if !cluster_wide => Level::Standard,
             level => level,
         });
+        let defined = Resources::default().with_definitions(cloud.manifests());
         for manifest in cloud.manifests() {
-            needs.add(&VERBS, &manifest.kind().group, &plural(manifest.kind()));
+            let (kind, resource) = (manifest.kind(), resources::guess(&manifest.kind().kind));
+            if resources::is_own_group(&kind.group) {
+                needs.add(&VERBS, &kind.group, &resource);
+            } else {
+                needs.guessed.insert(kind.clone(), accesses(&VERBS, &kind.group, &resource).collect());
+            }
         }
-        needs
+        needs.on(&defined)
+    }
+
+    /// Puts the resources that a cluster serves in the place of guesses. What it does not serve stays a guess.
+    #[must_use]
+    pub fn on(mut self, resources: &Resources) -> Self {
+        let guessed = std::mem::take(&mut self.guessed);
+        for (kind, accesses) in guessed {
+            match resources.of_kind(&kind) {
+                Some(served) => self.add(&VERBS, &served.group, &served.name),
+                None => drop(self.guessed.insert(kind, accesses)),
+            }
+        }
+        self
+    }
+
+    /// The resources that were guessed.
+    #[must_use]
+    pub fn guesses(&self) -> Vec<Guess> {
+        let guess = |kind: &GroupVersionKind| Guess {
+            kind: kind.to_string(),
+            resource: format!("{}.{}", resources::guess(&kind.kind), kind.group),
+        };
+        self.guessed.keys().map(guess).collect()
     }
 
     /// What both need.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
-        self.0.extend(other.0);
+        self.accesses.extend(other.accesses);
+        self.guessed.extend(other.guessed);
         self
     }
 
     /// True where namespaces of logical clouds are made: what is needed in them ([`Access::in_namespaces`]) is needed, too.
     #[must_use]
     pub fn has_namespaces(&self) -> bool {
-        self.0.contains(&Access::new("create", "", "namespaces"))
+        self.accesses.contains(&Access::new("create", "", "namespaces"))
     }
 
-    /// The accesses in all namespaces and in the cluster, in order.
+    /// The accesses in all namespaces and in the cluster.
     pub fn accesses(&self) -> impl Iterator<Item = &Access> {
-        self.0.iter()
+        self.accesses.iter().chain(self.guessed.values().flatten())
     }
 
     fn add(&mut self, verbs: &[&str], group: &str, resource: &str) {
-        self.0.extend(verbs.iter().map(|verb| Access::new(verb, group, resource)));
+        self.accesses.extend(accesses(verbs, group, resource));
     }
 
     fn add_roles(&mut self, roles: &str, bindings: &str) {
@@ -133,17 +184,9 @@ impl Needs {
     }
 }
 
-/// The resource of a kind, as Kubernetes guesses it where it has to.
-fn plural(kind: &GroupVersionKind) -> String {
-    let singular = kind.kind.to_lowercase();
-    if singular.ends_with("endpoints") {
-        return singular;
-    }
-    match singular.strip_suffix('y') {
-        Some(stem) => format!("{stem}ies"),
-        None if singular.ends_with('s') => format!("{singular}es"),
-        None => format!("{singular}s"),
-    }
+/// An access for each verb.
+fn accesses(verbs: &[&str], group: &str, resource: &str) -> impl Iterator<Item = Access> {
+    verbs.iter().map(move |verb| Access::new(verb, group, resource))
 }
 
 /// What a preflight found.
@@ -165,6 +208,10 @@ pub struct Findings {
     /// user has their rights in all namespaces.
     #[cfg_attr(feature = "schema", schemars(with = "Vec<MissingRule>"))]
     pub missing_in_namespaces: Vec<PolicyRule>,
+    /// Resources of kinds that the cluster is not known to serve: their rights were looked at under a name that is a guess. Absent where there are
+    /// none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub guessed: Vec<Guess>,
     /// Whether an admission policy confines the cluster's user. A cluster without it is ready all the same.
     pub guard: Guard,
 }
@@ -216,6 +263,7 @@ pub async fn check(
     needs: &Needs,
     clock: &dyn Clock,
 ) -> Result<Findings, Error> {
+    let needs = &on_cluster(cluster, call, needs).await?;
     let asked = clock.now();
     let info = cluster.server_info(call).await?;
     let answered = clock.now();
@@ -232,8 +280,22 @@ pub async fn check(
         clock_skew_seconds: info.time.map(|time| skew(time, asked, answered).as_secs()),
         missing: rules(&missing),
         missing_in_namespaces: rules(&missing_in_namespaces),
+        guessed: needs.guesses(),
         guard,
     })
+}
+
+/// The needs with the resources that a cluster serves in the place of guesses. The guesses stay where its discovery fails.
+async fn on_cluster(cluster: &dyn Cluster, call: &Call, needs: &Needs) -> Result<Needs, Error> {
+    let needs = needs.clone();
+    if needs.guessed.is_empty() {
+        return Ok(needs);
+    }
+    match cluster.resources(call).await {
+        Ok(resources) => Ok(needs.on(&resources)),
+        Err(error) if error.is_about_cluster() => Err(error),
+        Err(_) => Ok(needs),
+    }
 }
 
 /// Those of some accesses that the cluster does not give.
@@ -259,6 +321,23 @@ fn skew(told: Timestamp, asked: Timestamp, answered: Timestamp) -> SignedDuratio
 fn minor_version(version: &str) -> Option<u32> {
     let minor = version.strip_prefix("v1.")?.split('.').next()?;
     minor.trim_end_matches('+').parse().ok()
+}
+
+/// The least ClusterRole that gives what is needed. An annotation ([`ANNOTATION_GUESSED`]) names the resources that were guessed.
+#[must_use]
+pub fn least_role(name: &str, needs: &Needs) -> ClusterRole {
+    marked(cluster_role(name, rules(needs.accesses())), &needs.guesses())
+}
+
+/// A ClusterRole with an annotation ([`ANNOTATION_GUESSED`]) that names the resources that were guessed, if there are any.
+#[must_use]
+pub fn marked(mut role: ClusterRole, guesses: &[Guess]) -> ClusterRole {
+    if !guesses.is_empty() {
+        let resources: Vec<&str> = guesses.iter().map(|guess| &*guess.resource).collect();
+        let annotation = (ANNOTATION_GUESSED.to_owned(), resources.join(","));
+        role.metadata.annotations = Some(BTreeMap::from([annotation]));
+    }
+    role
 }
 
 /// A ClusterRole of these rules.

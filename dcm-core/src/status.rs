@@ -140,7 +140,7 @@ pub struct Cause {
     /// The kind of cause, for programs.
     pub reason: Reason,
     /// The cause in words, for people: a sentence of `dcm`. If the cluster refuses an object of the logical cloud and names the rule that it breaks, the
-    /// sentence ends with that rule.
+    /// sentence has that rule. It names the request and its object, and what a person can do.
     pub message: Arc<str>,
     /// The whole cause, with what the cluster or the system reported. Only platform admins read it; absent if the message is the whole cause.
     #[serde(default, skip_serializing_if = "Option::is_none")]

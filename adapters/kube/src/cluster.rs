@@ -10,6 +10,7 @@ use dcm_core::port::cluster::{
     Origin, Page, PageToken, Precondition, Selection, ServerInfo, Stamped, Watch,
 };
 use dcm_core::port::proof::ClusterProofKey;
+use dcm_core::port::resources::Resources;
 use dcm_core::port::trial::{ClientCredential, Trial};
 use dcm_core::secret::Secret;
 use dcm_core::weight;
@@ -24,7 +25,7 @@ use crate::kubeconfig::Checked;
 use crate::list::Pages;
 use crate::namespaced::{ClusterWideRights, Right};
 use crate::options::Options;
-use crate::preferred::{Listable, Served, served};
+use crate::preferred::{Listable, listable_of, served};
 use crate::resource::Resource;
 use crate::transport::{APPLY_PATCH, JSON, MERGE_PATCH, Request, Transport};
 use crate::update::{Way, apply_body, choose};
@@ -181,11 +182,15 @@ impl Cluster for KubeCluster {
     }
 
     async fn kinds(&self, call: &Call) -> Result<Kinds, Error> {
-        let Served { listable, unseen } = served(&self.transport, call).await?;
+        let Resources { served, unseen } = served(&self.transport, call).await?;
         let kind = |found: Listable| {
             GroupVersionKind::of_parts(found.resource.group, found.resource.version, found.kind)
         };
-        Ok(Kinds { known: listable.into_iter().map(kind).collect(), unseen })
+        Ok(Kinds { known: listable_of(served).into_iter().map(kind).collect(), unseen })
+    }
+
+    async fn resources(&self, call: &Call) -> Result<Resources, Error> {
+        served(&self.transport, call).await
     }
 
     async fn list(

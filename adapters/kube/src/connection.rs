@@ -1,8 +1,8 @@
 //! The way to a cluster: TLS, HTTP/2 and credentials from a checked kubeconfig.
 //!
 //! kube's own stack is not used, but its parts are: it speaks HTTP/1.1 only (a connection, and a handshake, for each of
-//! hundreds of requests at once), tries again by itself, and takes proxies from the environment. What keeps the connections is in
-//! [`pool`](crate::pool).
+//! hundreds of requests at once), tries again by itself, and takes each proxy of the environment without being asked. What keeps the
+//! connections is in [`pool`](crate::pool).
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use hyper_util::client::legacy::connect::{Connection, HttpConnector};
 use kube::Config;
 use kube::client::ConfigExt as _;
 use kube::config::Kubeconfig;
-use tower::{BoxError, Service, ServiceBuilder, ServiceExt as _, service_fn};
+use tower::{BoxError, Service, ServiceBuilder, service_fn};
 
 use crate::budget::Budget;
-use crate::environment::Named;
+use crate::environment::{InvalidVariable, Named};
 use crate::establish::Establish;
 use crate::failure::{error_below, error_of_client, kubeconfig_rule, unusable};
 use crate::identity::Identity;
@@ -122,7 +122,7 @@ struct Way {
     note: Option<Note>,
 }
 
-/// What is said with an error of a connection.
+/// A part that the environment has in the failure of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Note {
     /// The proxy that a variable names did not lead there.
@@ -157,27 +157,27 @@ impl Way {
         Ok(match proxy {
             Proxy::Direct => direct,
             Proxy::Url(url) => Self { proxy: Some(url.clone()), note: None },
-            Proxy::Environment(environment) => match environment.of(server) {
+            Proxy::Environment(environment) => match environment.for_server(server) {
                 None => direct,
                 Some(Named { variable, url: Ok(url) }) => {
                     let host = url.uri().authority().map(ToString::to_string).unwrap_or_default();
                     Self { proxy: Some(url.clone()), note: Some(Note::Over { variable, host }) }
                 }
-                Some(Named { variable, url: Err(error) }) => {
-                    let reason = format!("{variable} of the environment: {error}");
-                    return Err(Error::Kubeconfig { reason });
+                Some(Named { variable, url: Err(rule) }) => {
+                    let invalid = InvalidVariable { variable, source: *rule };
+                    return Err(Error::Unreachable { source: Arc::new(invalid) });
                 }
             },
             Proxy::Unused { environment, setting } => {
                 let note = |named: &Named| Note::Unused { variable: named.variable, setting };
-                Self { proxy: None, note: environment.of(server).map(note) }
+                Self { proxy: None, note: environment.for_server(server).map(note) }
             }
         })
     }
 }
 
-fn noted(error: BoxError, note: Option<&Note>) -> BoxError {
-    match note.cloned() {
+fn noted(error: BoxError, note: Option<Note>) -> BoxError {
+    match note {
         Some(note) => Box::new(Noted { note, source: error }),
         None => error,
     }
@@ -229,12 +229,12 @@ where
     H::Future: Send + 'static,
     H::Error: Into<BoxError>,
 {
-    let connector = tls(config, connector)?.map_err(move |error| noted(error, note.as_ref()));
-    let connector = Establish::new(connector, options.connect_time_limit);
+    let connector = Establish::new(tls(config, connector)?, options.connect_time_limit);
     let (server, silence_limit) = (config.cluster_url.clone(), options.silence_limit);
     let connect: Connect = Box::new(move || {
         let connecting = link::connect(connector.clone(), server.clone(), silence_limit);
-        connecting.map_err(error_below).boxed()
+        let note = note.clone();
+        connecting.map_err(move |error| error_below(noted(error, note))).boxed()
     });
     let question = server::question(&config.cluster_url).map_err(kube::Error::HttpError)?;
     let pool = Arc::new(Pool::new(connect, question, options.connections_idle_max, identity, budget));

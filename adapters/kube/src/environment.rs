@@ -31,6 +31,16 @@ pub(crate) struct Named {
     pub(crate) url: Result<ProxyUrl, InvalidProxyUrl>,
 }
 
+/// A variable of the environment whose value is no proxy. Its value is not shown, as it may hold a password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{variable} of the environment can't be used")]
+pub struct InvalidVariable {
+    /// The variable.
+    pub variable: &'static str,
+    /// The rule that its value breaks.
+    pub source: InvalidProxyUrl,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Exempt {
     All,
@@ -75,8 +85,19 @@ impl EnvironmentProxies {
         }
     }
 
+    /// Refuses a value that is no proxy, before a server is to be reached over it.
+    ///
+    /// # Errors
+    /// [`InvalidVariable`].
+    pub fn check(&self) -> Result<(), InvalidVariable> {
+        for Named { variable, url } in self.https.iter().chain(&self.http) {
+            url.as_ref().map_err(|rule| InvalidVariable { variable, source: *rule })?;
+        }
+        Ok(())
+    }
+
     /// The proxy that a server is reached over.
-    pub(crate) fn of(&self, server: &Uri) -> Option<&Named> {
+    pub(crate) fn for_server(&self, server: &Uri) -> Option<&Named> {
         let (named, implied) = match server.scheme_str() {
             Some("https") => (&self.https, 443),
             _ => (&self.http, 80),
@@ -108,10 +129,10 @@ impl Exempt {
             return Some(Self::Network(network));
         }
         let (host, port) = match text.rsplit_once(':') {
-            Some((host, port)) if !host.contains(':') => (host, Some(port.to_owned())),
             Some((host, port)) if host.starts_with('[') && host.ends_with(']') => {
                 (&host[1..host.len() - 1], Some(port.to_owned()))
             }
+            Some((host, port)) if !host.contains(':') => (host, Some(port.to_owned())),
             _ => (&*text, None),
         };
         // A name with a colon at its end names no port.
@@ -162,7 +183,7 @@ mod tests {
     }
 
     fn variable_of(environment: &EnvironmentProxies, server: &str) -> Option<&'static str> {
-        environment.of(&server.parse().unwrap()).map(|named| named.variable)
+        environment.for_server(&server.parse().unwrap()).map(|named| named.variable)
     }
 
     #[test]
@@ -200,6 +221,7 @@ mod tests {
             ("api.example:443", "https://api.example"),
             ("192.0.2.1", "https://192.0.2.1:6443"),
             ("192.0.2.1:6443", "https://192.0.2.1:6443"),
+            ("[192.0.2.1]:6443", "https://192.0.2.1:6443"),
             ("192.0.2.0/24", "https://192.0.2.200:6443"),
             ("2001:db8::1", "https://[2001:db8::1]:6443"),
             ("[2001:db8::1]:6443", "https://[2001:db8::1]:6443"),
@@ -229,7 +251,7 @@ mod tests {
     fn a_value_that_is_no_proxy_is_an_error_where_it_would_be_used() {
         let environment = read(&[("HTTPS_PROXY", "https://proxy:8080"), ("NO_PROXY", "near.example")]);
         let server: Uri = "https://api.example".parse().unwrap();
-        assert!(environment.of(&server).unwrap().url.is_err());
+        assert!(environment.for_server(&server).unwrap().url.is_err());
         assert_eq!(variable_of(&environment, "https://near.example"), None);
     }
 }

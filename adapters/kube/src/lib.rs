@@ -56,7 +56,7 @@ mod whoami;
 pub use budget::Memory;
 pub use cluster::KubeCluster;
 pub use clusters::{KubeClusters, Kubeconfigs};
-pub use environment::EnvironmentProxies;
+pub use environment::{EnvironmentProxies, InvalidVariable};
 pub use networks::{DeniedNetworks, InvalidNetwork, Network};
 pub use options::Options;
 pub use proxy::{InvalidProxyUrl, Proxy, ProxyUrl};

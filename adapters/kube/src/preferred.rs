@@ -1,12 +1,13 @@
-//! Every namespaced resource of a cluster that can be listed and deleted, each in one version.
+//! Every resource of a cluster, and those that can be contents of a namespace.
 //!
 //! Since 1.26 a cluster tells them all in two answers; an older one, or a proxy that strips the form asked for, is asked
 //! group by group. A group that other servers serve behind the cluster's can't be asked while they are down.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use dcm_core::port::cluster::{Call, Error};
+use dcm_core::port::resources::{Resources, ServedResource};
 use futures::stream::{self, StreamExt as _};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{
     APIGroupList, APIResource, APIResourceList, APIVersions,
@@ -31,33 +32,45 @@ pub(crate) struct Listable {
     pub(crate) kind: Arc<str>,
 }
 
-/// What a cluster serves.
-#[derive(Debug, Default)]
-pub(crate) struct Served {
-    /// All namespaced resources that can be listed and deleted, except events.
-    pub(crate) listable: Vec<Listable>,
-    /// The groups that could not be asked, and why: there may be more.
-    pub(crate) unseen: BTreeMap<Arc<str>, Error>,
-}
-
-/// What a cluster serves, as far as it is known.
-pub(crate) async fn served(transport: &Transport, call: &Call) -> Result<Served, Error> {
+/// All that a cluster serves, as far as it is known.
+pub(crate) async fn served(transport: &Transport, call: &Call) -> Result<Resources, Error> {
     let (core, groups) = futures::try_join!(roots(transport, call, "/api"), roots(transport, call, "/apis"))?;
-    let mut served = Served::default();
+    let mut served = Resources::default();
     for answer in [core, groups] {
         match answer {
             Root::Aggregated(list) => from_aggregated(&list, &mut served),
             Root::Plain(versions) => one_by_one(transport, call, versions, &mut served).await?,
         }
     }
-    served.listable = first_versions(served.listable);
     Ok(served)
+}
+
+/// The namespaced resources that can be listed and deleted, each in the first version that has it, except events.
+pub(crate) fn listable_of(served: Vec<ServedResource>) -> Vec<Listable> {
+    let mut seen = BTreeSet::new();
+    let is_event =
+        |one: &ServedResource| &*one.name == "events" && matches!(&*one.group, "" | "events.k8s.io");
+    let can_be_content = |one: &ServedResource| {
+        one.is_namespaced
+            && !one.is_subresource()
+            && !one.kind.is_empty()
+            && ["list", "delete"].iter().all(|verb| one.verbs.contains(*verb))
+    };
+    let mut kept = served;
+    kept.retain(|one| {
+        can_be_content(one) && !is_event(one) && seen.insert((one.group.clone(), one.name.clone()))
+    });
+    let listable = |ServedResource { group, version, kind, name: plural, .. }| Listable {
+        resource: Resource { group, version, plural, namespaced: true },
+        kind,
+    };
+    kept.into_iter().map(listable).collect()
 }
 
 /// The same where nothing may be missing: a group that can't be asked is an error.
 pub(crate) async fn listable(transport: &Transport, call: &Call) -> Result<Vec<Listable>, Error> {
-    let Served { listable, unseen } = served(transport, call).await?;
-    unseen.into_values().next().map_or(Ok(listable), Err)
+    let Resources { served, unseen } = served(transport, call).await?;
+    unseen.into_values().next().map_or_else(|| Ok(listable_of(served)), Err)
 }
 
 /// A group and version.
@@ -108,7 +121,7 @@ async fn one_by_one(
     transport: &Transport,
     call: &Call,
     versions: Vec<GroupVersion>,
-    served: &mut Served,
+    served: &mut Resources,
 ) -> Result<(), Error> {
     let lists = versions.into_iter().map(|(group, version)| async move {
         let asked = async {
@@ -121,7 +134,7 @@ async fn one_by_one(
     let mut lists = stream::iter(lists).buffered(GROUPS_AT_ONCE);
     while let Some((group, found)) = lists.next().await {
         match found {
-            Ok(found) => served.listable.extend(found),
+            Ok(found) => served.served.extend(found),
             Err(error) if error.is_about_cluster() => return Err(error),
             Err(error) => drop(served.unseen.insert(group.into(), error)),
         }
@@ -129,16 +142,20 @@ async fn one_by_one(
     Ok(())
 }
 
-fn from_plain(group: &str, version: &str, resources: Vec<APIResource>) -> Vec<Listable> {
-    let wanted = |resource: &APIResource| {
-        resource.namespaced && !resource.name.contains('/') && can_be_content(&resource.verbs)
+fn from_plain(group: &str, version: &str, resources: Vec<APIResource>) -> Vec<ServedResource> {
+    let resource = |resource: APIResource| ServedResource {
+        group: group.into(),
+        version: version.into(),
+        kind: resource.kind.into(),
+        name: resource.name.into(),
+        is_namespaced: resource.namespaced,
+        verbs: resource.verbs.into_iter().map(Into::into).collect(),
     };
-    let resources = resources.into_iter().filter(wanted);
-    resources.map(|resource| listable_of(group, version, &resource.name, &resource.kind)).collect()
+    resources.into_iter().map(resource).collect()
 }
 
 /// A version whose server is down is told without its resources.
-fn from_aggregated(list: &APIGroupDiscoveryList, served: &mut Served) {
+fn from_aggregated(list: &APIGroupDiscoveryList, served: &mut Resources) {
     for item in &list.items {
         let group = item.metadata.as_ref().and_then(|metadata| metadata.name.as_deref()).unwrap_or_default();
         for version in &item.versions {
@@ -149,43 +166,31 @@ fn from_aggregated(list: &APIGroupDiscoveryList, served: &mut Served) {
                 served.unseen.insert(group.into(), Error::Server { code: 503, message: message.into() });
                 continue;
             }
-            let resources =
-                version.resources.iter().filter_map(|resource| from_resource(group, name, resource));
-            served.listable.extend(resources);
+            let resources = version.resources.iter();
+            served.served.extend(resources.flat_map(|resource| from_resource(group, name, resource)));
         }
     }
 }
 
-fn from_resource(group: &str, version: &str, resource: &APIResourceDiscovery) -> Option<Listable> {
-    let namespaced = resource.scope.as_deref() == Some("Namespaced");
-    let kind = resource.response_kind.as_ref()?.kind.as_deref()?;
-    let plural = resource.resource.as_deref()?;
-    (namespaced && can_be_content(&resource.verbs)).then(|| listable_of(group, version, plural, kind))
-}
-
-fn can_be_content(verbs: &[String]) -> bool {
-    let has = |wanted: &str| verbs.iter().any(|verb| verb == wanted);
-    has("list") && has("delete")
-}
-
-fn listable_of(group: &str, version: &str, plural: &str, kind: &str) -> Listable {
-    let resource =
-        Resource { group: group.into(), version: version.into(), plural: plural.into(), namespaced: true };
-    Listable { resource, kind: kind.into() }
-}
-
-/// Each resource in the first version that has it, and no events.
-fn first_versions(found: Vec<Listable>) -> Vec<Listable> {
-    let mut seen = BTreeSet::new();
-    let is_event = |resource: &Resource| {
-        &*resource.plural == "events" && matches!(&*resource.group, "" | "events.k8s.io")
+/// A resource and its subresources.
+fn from_resource(group: &str, version: &str, resource: &APIResourceDiscovery) -> Vec<ServedResource> {
+    let Some(plural) = resource.resource.as_deref() else { return Vec::new() };
+    let served = |name: String, kind: Option<&str>, verbs: &[String]| ServedResource {
+        group: group.into(),
+        version: version.into(),
+        kind: kind.unwrap_or_default().into(),
+        name: name.into(),
+        is_namespaced: resource.scope.as_deref() == Some("Namespaced"),
+        verbs: verbs.iter().map(|verb| Arc::from(&**verb)).collect(),
     };
-    let mut kept = found;
-    kept.retain(|listable| {
-        let resource = &listable.resource;
-        !is_event(resource) && seen.insert((resource.group.clone(), resource.plural.clone()))
-    });
-    kept
+    let kind = resource.response_kind.as_ref().and_then(|kind| kind.kind.as_deref());
+    let mut found = vec![served(plural.to_owned(), kind, &resource.verbs)];
+    for below in &resource.subresources {
+        let kind = below.response_kind.as_ref().and_then(|kind| kind.kind.as_deref());
+        let name = format!("{plural}/{}", below.subresource.as_deref().unwrap_or_default());
+        found.push(served(name, kind, &below.verbs));
+    }
+    found
 }
 
 #[cfg(test)]
@@ -223,8 +228,8 @@ mod tests {
         serde_json::from_value(list).unwrap()
     }
 
-    fn served_of(freshness: &str) -> Served {
-        let mut served = Served::default();
+    fn served_of(freshness: &str) -> Resources {
+        let mut served = Resources::default();
         from_aggregated(&aggregated(freshness), &mut served);
         served
     }
@@ -232,7 +237,7 @@ mod tests {
     #[test]
     fn each_resource_that_can_be_content_is_found_once() {
         let found = served_of("Current");
-        let listable = first_versions(found.listable);
+        let listable = listable_of(found.served);
         assert_eq!(names(&listable), ["/v1 configmaps ConfigMap", "a/v2 bs B", "a/v1 cs C"]);
         assert!(found.unseen.is_empty(), "{:?}", found.unseen);
     }
@@ -240,7 +245,7 @@ mod tests {
     #[test]
     fn a_group_that_can_not_be_asked_is_told_and_hides_no_other() {
         let found = served_of("Stale");
-        let listable = first_versions(found.listable);
+        let listable = listable_of(found.served);
         assert_eq!(names(&listable), ["/v1 configmaps ConfigMap", "a/v1 bs B", "a/v1 cs C"]);
         assert_eq!(found.unseen.keys().map(|group| &**group).collect::<Vec<_>>(), ["a"]);
         assert!(found.unseen["a"].to_string().contains("a/v2"), "{:?}", found.unseen);
@@ -258,6 +263,6 @@ mod tests {
             {"name": "ws", "kind": "W", "namespaced": false, "singularName": "", "verbs": ["list", "delete"]},
         ]);
         let found = from_plain("a", "v2", serde_json::from_value(resources).unwrap());
-        assert_eq!(names(&found), ["a/v2 bs B"]);
+        assert_eq!(names(&listable_of(found)), ["a/v2 bs B"]);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use dcm_core::host;
 use dcm_core::secret::Secret;
 use http::Uri;
 use percent_encoding::percent_decode_str;
@@ -67,23 +68,45 @@ impl ProxyUrl {
         if uri.authority().is_some_and(|authority| authority.as_str().contains('@')) {
             return Err(InvalidProxyUrl { rule: "must not hold a user name or password" });
         }
+        let authority = uri.authority().map(http::uri::Authority::as_str).unwrap_or_default();
+        let uri = match (host::port(authority), uri.scheme_str()) {
+            (Ok(Some(_)), _) | (Ok(None), Some("http")) => uri,
+            // What other clients take for SOCKS.
+            (Ok(None), _) => {
+                format!("socks5://{authority}:1080").parse().map_err(|_| InvalidProxyUrl { rule: FORM })?
+            }
+            (Err(_), _) => return Err(InvalidProxyUrl { rule: FORM }),
+        };
         Ok(Self { uri, login: None })
     }
 
     /// Parses what the environment names: also `host:port`, with a user name and a password before the host, percent-encoded.
     pub(crate) fn of_environment(text: &str) -> Result<Self, InvalidProxyUrl> {
+        let invalid = || InvalidProxyUrl { rule: FORM };
         let (scheme, rest) = text.split_once("://").unwrap_or(("http", text));
-        let scheme = if scheme == "socks5h" { "socks5" } else { scheme };
-        let end = rest.find('/').unwrap_or(rest.len());
-        let Some((login, host)) = rest[..end].rsplit_once('@') else {
-            return Self::new(&format!("{scheme}://{rest}"));
+        let scheme = match &*scheme.to_ascii_lowercase() {
+            "socks5h" => "socks5".to_owned(),
+            scheme => scheme.to_owned(),
         };
-        let decoded =
-            |text| percent_decode_str(text).decode_utf8().map_err(|_| InvalidProxyUrl { rule: FORM });
-        let (user, password) = login.split_once(':').unwrap_or((login, ""));
-        let (user, password) = (decoded(user)?.into_owned(), Secret::new(decoded(password)?));
+        let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
+        // In a password, these are percent-encoded: what comes before would be taken for the host.
+        if path.contains('@') {
+            return Err(InvalidProxyUrl { rule: "must have its password percent-encoded" });
+        }
+        let (login, host) = match authority.rsplit_once('@') {
+            Some((login, host)) => (Some(login), host),
+            None => (None, authority),
+        };
         let Self { uri, .. } = Self::new(&format!("{scheme}://{host}"))?;
-        Ok(Self { uri, login: Some(ProxyLogin { user, password }) })
+        let decoded = |text| percent_decode_str(text).decode_utf8().map_err(|_| invalid());
+        let login = match login.map(|login| login.split_once(':').unwrap_or((login, ""))) {
+            Some((user, password)) => Some(ProxyLogin {
+                user: decoded(user)?.into_owned(),
+                password: Secret::new(decoded(password)?),
+            }),
+            None => None,
+        };
+        Ok(Self { uri, login })
     }
 
     /// The URL, without user name and password.
@@ -135,7 +158,18 @@ mod tests {
         let login = url.login().unwrap();
         assert_eq!((&*login.user, login.password.expose()), ("ann", "p@ss"));
         assert!(!format!("{url:?}").contains("ss"), "{url:?}");
-        for bad in ["https://proxy:8080", "http://", "ann@", "ftp://proxy"] {
+        assert_eq!(read("socks5://proxy").uri().port_u16(), Some(1080));
+        assert_eq!(read("HTTP://proxy:3128").uri().port_u16(), Some(3128));
+        for bad in [
+            "https://proxy:8080",
+            "http://",
+            "ann@",
+            "ftp://proxy",
+            "http://proxy:port",
+            "http://ann:pa",
+            "http://ann:pa/ss@proxy:3128",
+            "ann:p#ss@proxy:3128",
+        ] {
             assert!(ProxyUrl::of_environment(bad).is_err(), "{bad}");
         }
     }

@@ -153,6 +153,13 @@ impl Access {
 }
 
 impl Access {
+    /// Warnings of clusters whose address other machines than the administrator's hardly reach, each with its reference.
+    pub fn warnings(&self) -> impl Iterator<Item = String> {
+        self.clusters.iter().filter_map(|(reference, access)| {
+            Some(format!("{reference}: {}", access.cluster.warning_for_users()?))
+        })
+    }
+
     /// The same access, with a program for each cluster in place of the credential.
     #[must_use]
     pub fn by_plugins(mut self, plugin: impl Fn(&ReferenceName) -> Plugin) -> Self {

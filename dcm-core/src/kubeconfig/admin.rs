@@ -117,7 +117,7 @@ impl Admin {
     pub fn warning_for_users(&self) -> Option<String> {
         // Behind a proxy, the proxy resolves the server's name and connects to it.
         let url = self.proxy_url.as_deref().unwrap_or(&self.server);
-        let nearby = Nearby::of(host::of_url(url))?;
+        let nearby = Nearby::of_host(host::of_url(url))?;
         Some(format!("users get {url}, {nearby}, which other machines hardly reach"))
     }
 }
@@ -232,7 +232,8 @@ fn is_address(url: &str, schemes: &[&str]) -> bool {
         return false;
     };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    !authority.is_empty()
+    !host::of_url(url).is_empty()
+        && host::port(authority).is_ok()
         && !url.contains('@')
         && !url.contains(|character: char| character.is_whitespace() || character.is_control())
 }

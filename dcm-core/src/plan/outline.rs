@@ -11,7 +11,7 @@ use crate::fields::FieldChange;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(rename = "ClusterPlan"))]
 #[serde(rename_all = "camelCase")]
 pub enum Outline {
-    /// These steps; none when everything is as desired.
+    /// These steps; none, or warnings alone, when everything is as desired.
     Steps(Vec<OutlinedStep>),
     /// It could not be looked at, for this reason.
     Unknown(String),
@@ -73,6 +73,9 @@ pub enum Act {
     /// What somebody else changed is only told.
     #[serde(rename = "report")]
     Report,
+    /// Nothing: a part of an object has no effect on this cluster.
+    #[serde(rename = "warn")]
+    Warn,
 }
 
 impl fmt::Display for Act {

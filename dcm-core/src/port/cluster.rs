@@ -43,6 +43,7 @@ use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use crate::name::{ClusterId, ContextId, OwnerId};
 use crate::port::answer::Answer;
 use crate::port::proof::{ANNOTATION_PROOF, ClusterProofKey, Proof};
+use crate::port::resources::Resources;
 use crate::port::trial::{ClientCredential, Trial};
 use crate::secret::Secret;
 
@@ -612,6 +613,14 @@ pub trait Cluster: Send + Sync + 'static {
     /// # Errors
     /// [`Error`], where nothing is known.
     async fn kinds(&self, call: &Call) -> Result<Kinds, Error>;
+
+    /// All resources and subresources that this cluster serves. A group that can't be asked hides no other.
+    ///
+    /// # Errors
+    /// [`Error`], where nothing is known; [`Error::Unsupported`] where it is not implemented, as by default.
+    async fn resources(&self, _call: &Call) -> Result<Resources, Error> {
+        Err(Error::Unsupported { what: "discovery".to_owned() })
+    }
 
     /// A page of all objects of a kind, whosever they are: in one namespace, or in all of the cluster; the first page, or
     /// the one that an earlier page names as its next. [`list_all`](super::listing::list_all) goes through all pages.

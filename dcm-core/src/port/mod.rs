@@ -8,6 +8,7 @@ pub mod in_order;
 pub mod key_source;
 pub mod listing;
 pub mod proof;
+pub mod resources;
 pub mod room;
 pub mod schema;
 pub mod store;

@@ -51,7 +51,7 @@ fn each_rendered_kind_may_be_made_followed_changed_and_removed() {
     assert_eq!(kinds.len(), 9, "{kinds:?}");
     for kind in kinds {
         for verb in VERBS {
-            assert!(has(&needs, verb, &kind.group, &plural(&kind)), "{verb} {kind}");
+            assert!(has(&needs, verb, &kind.group, &resources::guess(&kind.kind)), "{verb} {kind}");
         }
     }
     let request = app_context::CertificateRequest {
@@ -61,7 +61,7 @@ fn each_rendered_kind_may_be_made_followed_changed_and_removed() {
         lifetime_seconds: None,
     };
     let kind = plan::certificate_manifest(&request).unwrap().kind().clone();
-    assert!(REQUEST_VERBS.iter().all(|verb| has(&needs, verb, &kind.group, &plural(&kind))));
+    assert!(REQUEST_VERBS.iter().all(|verb| has(&needs, verb, &kind.group, &resources::guess(&kind.kind))));
 }
 
 #[test]
@@ -111,16 +111,26 @@ fn nothing_missing_is_no_rule_and_one_missing_access_is_one() {
 }
 
 #[test]
-fn resources_follow_from_kinds_as_in_kubernetes() {
-    for (kind, expected) in [
-        ("NetworkPolicy", "networkpolicies"),
-        ("Ingress", "ingresses"),
-        ("ConfigMap", "configmaps"),
-        ("Endpoints", "endpoints"),
-        ("ServiceEndpoints", "serviceendpoints"),
-    ] {
-        assert_eq!(plural(&GroupVersionKind::new("g", "v1", kind)), expected);
-    }
+fn the_resource_of_a_kind_of_others_is_a_guess_until_a_cluster_or_a_definition_tells_it() {
+    let object =
+        |kind: &str| json!({"apiVersion": "example.com/v1", "kind": kind, "metadata": {"name": "one"}});
+    let document = |manifests: &[serde_json::Value]| cloud(&json!({"manifests": manifests}));
+    let needs = Needs::of_cloud(&document(&[object("Box"), object("Relay")]));
+    let guesses: Vec<String> = needs.guesses().into_iter().map(|guess| guess.resource).collect();
+    assert_eq!(guesses, ["boxs.example.com", "relaies.example.com"]);
+    assert!(has(&needs, "create", "example.com", "boxs"));
+    let served = resources::ServedResource {
+        group: "example.com".into(),
+        version: "v1beta1".into(),
+        kind: "Box".into(),
+        name: "boxes".into(),
+        is_namespaced: true,
+        verbs: BTreeSet::new(),
+    };
+    let needs = needs.on(&Resources { served: vec![served], ..Resources::default() });
+    assert!(has(&needs, "create", "example.com", "boxes") && !has(&needs, "create", "example.com", "boxs"));
+    let left: Vec<String> = needs.guesses().into_iter().map(|guess| guess.kind).collect();
+    assert_eq!(left, ["example.com/v1 Relay"]);
 }
 
 #[test]

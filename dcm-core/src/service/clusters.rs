@@ -35,6 +35,9 @@ use super::path::{self, Place};
 use super::precondition::{Precondition, Revision};
 use super::put::EditOutcome;
 
+/// The detail in the audit log of a change of where users reach a cluster.
+const USER_ENDPOINT: &str = "user endpoint";
+
 /// So many logical clouds are looked at together: whole, so fewer than documents that are read one by one.
 const CLOUDS_AT_ONCE: usize = 4;
 
@@ -377,11 +380,15 @@ impl RegisteredClusters {
         next: impl Fn(Registration) -> Registration + Send + Sync,
     ) -> Result<(RegisteredCluster, EditOutcome), Error> {
         let next = |old: Registration| Ok(Registration { id: id.clone(), ..next(old) });
+        let stored = self.stored(id).await.ok().flatten().map(|(stored, _)| of_document(stored).registration);
+        // Users' credentials go elsewhere from then on.
+        let is_of_users = stored.is_some_and(|old| changes_endpoint(old, next));
+        let detail = if is_of_users { USER_ENDPOINT } else { "" };
         let editing = async {
             self.hold(id, uid).await?;
             self.change_if(caller, id, condition, next).await
         };
-        self.audited(caller, (Action::UpdateCluster, ""), id, editing).await
+        self.audited(caller, (Action::UpdateCluster, detail), id, editing).await
     }
 
     pub(super) async fn change(
@@ -588,6 +595,12 @@ impl RegisteredClusters {
         self.documents.write_one(write).await?;
         Ok(())
     }
+}
+
+/// True for a change of where users reach a cluster.
+fn changes_endpoint(old: Registration, next: impl Fn(Registration) -> Result<Registration, Error>) -> bool {
+    let before = old.user_endpoint.clone();
+    next(old).is_ok_and(|new| new.user_endpoint != before)
 }
 
 fn document(

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use dcm_core::app_context::{AppContext, Bundle, Generation};
 use dcm_core::causes::{self, Reader};
+use dcm_core::effect::{self, WithoutEffect};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{Answered, Desired, Observed, Plan, Rehearsal, Rules, Seen, Sighting, View, Work, plan};
@@ -18,6 +19,9 @@ use dcm_core::port::proof::{ClusterProofKey, ProofKey};
 
 use super::rehearsal::{Rehearsing, rehearse};
 use crate::contexts::LaneProspect;
+
+/// Most parts without an effect that a plan of one cluster has: a person reads no more.
+pub const WITHOUT_EFFECT_MAX: usize = 100;
 
 /// Why there is no plan for a cluster.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -47,6 +51,9 @@ pub struct LivePlan {
     /// What is in the namespaces that would go if nothing of others is in them; empty where it was only looked, and without those of which
     /// the cluster does not tell.
     pub contents: BTreeMap<ObjectKey, Contents>,
+    /// Parts of what is wanted that have no effect on this cluster, each with its object, at most [`WITHOUT_EFFECT_MAX`]; empty where it was only looked, and where the
+    /// discovery of the cluster failed.
+    pub without_effect: Vec<(ObjectKey, WithoutEffect)>,
     /// It is another cluster than the one that was reached before: nothing is written until a person has looked.
     pub is_replaced: bool,
 }
@@ -116,7 +123,31 @@ pub(super) async fn live_plan(
         Rehearsing::Writes if !is_replaced => contents_of(cluster, call, place, &plan, proofs.as_ref()).await,
         Rehearsing::Writes | Rehearsing::Nothing => BTreeMap::new(),
     };
-    Ok(LivePlan { plan, observed, rehearsals, contents, is_replaced })
+    let without_effect = match rehearsing {
+        Rehearsing::Writes if !is_replaced => without_effect(cluster, call, place).await,
+        Rehearsing::Writes | Rehearsing::Nothing => Vec::new(),
+    };
+    Ok(LivePlan { plan, observed, rehearsals, contents, without_effect, is_replaced })
+}
+
+/// Looks for parts of what is wanted that have no effect on a cluster. It is asked what it serves where something depends on that.
+async fn without_effect(
+    cluster: &dyn Cluster,
+    call: &Call,
+    place: &Place<'_>,
+) -> Vec<(ObjectKey, WithoutEffect)> {
+    let bundle = place.context.placements.get(place.cluster);
+    let manifests = || bundle.into_iter().flat_map(|bundle| bundle.manifests());
+    if !manifests().any(effect::depends_on_resources) {
+        return Vec::new();
+    }
+    let Ok(resources) = cluster.resources(call).await else { return Vec::new() };
+    let resources = resources.with_definitions(manifests());
+    let found = manifests().flat_map(|manifest| {
+        let found = effect::without_effect(manifest, &resources).into_iter();
+        found.map(|found| (manifest.key().clone(), found))
+    });
+    found.take(WITHOUT_EFFECT_MAX).collect()
 }
 
 /// Counts what is in the namespaces that would go. What can't be counted is not known: the engine counts again before it deletes one.

@@ -37,7 +37,7 @@ use dcm_core::port::synchronizer::{Error, PlannedState};
 use futures::StreamExt as _;
 
 use crate::contexts::{Contexts, Prospect};
-pub use live::{LivePlan, PlanError};
+pub use live::{LivePlan, PlanError, WITHOUT_EFFECT_MAX};
 use live::{Place, live_plan};
 pub use rehearsal::Rehearsing;
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use dcm_core::causes::Reader;
+use dcm_core::effect::WithoutEffect;
 use dcm_core::manifest::{Manifest, ObjectKey};
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{Act, Outline, OutlinedStep, Rehearsal, Step, Why, Work, named_fields};
@@ -60,7 +61,18 @@ fn steps(live: &LivePlan, reader: Reader) -> Vec<OutlinedStep> {
         why: cause.words_for(reader).to_string(),
         rehearsal: None,
     };
-    live.plan.steps().iter().filter_map(outlined).chain(live.plan.drift().iter().map(reported)).collect()
+    let warned = |(key, found): &(ObjectKey, WithoutEffect)| OutlinedStep {
+        action: Act::Warn,
+        object: key.to_string(),
+        why: match reader {
+            Reader::Member => clean(&found.sentence),
+            Reader::PlatformAdmin => clean(&found.to_string()),
+        },
+        rehearsal: None,
+    };
+    let steps = live.plan.steps().iter().filter_map(outlined);
+    let reported = live.plan.drift().iter().map(reported);
+    steps.chain(reported).chain(live.without_effect.iter().map(warned)).collect()
 }
 
 /// What a dry run gave, for a reader: it is a write of an object of the app context.

@@ -11,6 +11,7 @@ use dcm_core::port::cluster::{
     Origin, PageToken, Precondition, Selection, ServerInfo, Stamped,
 };
 use dcm_core::port::proof::ClusterProofKey;
+use dcm_core::port::resources::Resources;
 use dcm_core::port::store::{
     self, BatchError, Capabilities, Entry, Page, PageRequest, Path, Prefix, Store, Version, Write,
 };
@@ -75,6 +76,10 @@ impl<T: Tap> Cluster for Tapped<Arc<dyn Cluster>, T> {
 
     async fn kinds(&self, call: &Call) -> Result<Kinds, cluster::Error> {
         self.tap.pass(Crossing::Read, self.port.kinds(call)).await
+    }
+
+    async fn resources(&self, call: &Call) -> Result<Resources, cluster::Error> {
+        self.tap.pass(Crossing::Read, self.port.resources(call)).await
     }
 
     async fn get(

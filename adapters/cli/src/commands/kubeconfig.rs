@@ -54,11 +54,8 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     let found = clouds.hand_out(&session.project, &arguments.cloud.name, user, reference).await?;
     let Handed { access, left_out } = found;
     left_out.iter().for_each(output::note);
-    for (reference, there) in &access.clusters {
-        if let Some(warning) = there.cluster.warning_for_users() {
-            output::note(format_args!("{reference}: {warning}"));
-        }
-    }
+    // A server has warned of them.
+    access.warnings().filter(|warning| !left_out.contains(warning)).for_each(output::note);
     let access = if arguments.exec { plugin::by_plugins(global, access)? } else { access };
     match &arguments.merge {
         Some(file) => merge_into(file.clone(), &access)?,

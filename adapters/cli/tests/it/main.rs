@@ -4,6 +4,7 @@
 mod accepted;
 mod access;
 mod arguments;
+mod as_written;
 mod attacks;
 mod audit;
 mod bad_documents;
@@ -23,6 +24,7 @@ mod hindered;
 mod killed;
 mod life;
 mod limits;
+mod named;
 mod nothing_left;
 #[cfg(feature = "otlp")]
 mod otlp;
@@ -36,6 +38,7 @@ mod rest;
 mod rights;
 mod secrets;
 mod seen;
+mod served;
 mod stopping;
 mod store;
 mod tampering;

@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use dcm_core::causes;
 use dcm_core::ignored::{IgnoredContents, IgnoredObjects};
 use dcm_core::refusal::{Checks, Path, Refusals};
 use dcm_core::service::Limits as CallerLimits;
@@ -235,6 +236,7 @@ impl Settings {
         check_transport("store", self.store.as_ref(), &mut checks);
         check_transport("contextsStore", self.contexts_store.as_ref(), &mut checks);
         let kubeconfigs = self.kubeconfigs.unwrap_or_default().read(&root.field("kubeconfigs"), &mut checks);
+        let proxy = proxy(self.environment_proxy, &mut checks);
         let denied_networks = denied_networks(self.denied_networks, &mut checks);
         let ignored_contents = ignored_contents(self.ignored_contents, &mut checks);
         let caller_limits = caller_limits(
@@ -256,7 +258,7 @@ impl Settings {
             lease: lease.unwrap_or(SESSION_LEASE),
             audit_days,
             kubeconfigs,
-            proxy: proxy(self.environment_proxy),
+            proxy,
             denied_networks,
             ignored_contents,
             ..Configuration::new(self.store.unwrap_or_default(), self.key_file.map_or(keys, Keys::File))
@@ -302,16 +304,19 @@ fn emco_addresses(texts: &[String], path: &Path, checks: &mut Checks) -> Vec<Emc
     texts.iter().enumerate().filter_map(read).collect()
 }
 
-/// The networks that no connection to a cluster goes to.
-/// What the environment's proxies are used for.
-fn proxy(is_used: Option<bool>) -> Proxy {
+/// What the proxies of the environment are used for.
+fn proxy(is_used: Option<bool>, checks: &mut Checks) -> Proxy {
     let environment = EnvironmentProxies::of_process();
-    match is_used {
-        Some(true) => Proxy::Environment(environment),
-        Some(false) | None => Proxy::Unused { environment, setting: "the server's setting environmentProxy" },
+    if is_used != Some(true) {
+        return Proxy::Unused { environment, setting: "the server's setting environmentProxy" };
     }
+    if let Err(invalid) = environment.check() {
+        checks.refuse(&Path::root().field("environmentProxy"), "", causes::told(&invalid));
+    }
+    Proxy::Environment(environment)
 }
 
+/// The networks that no connection to a cluster goes to.
 fn denied_networks(texts: Option<Vec<String>>, checks: &mut Checks) -> DeniedNetworks {
     let Some(texts) = texts else { return DeniedNetworks::default() };
     let path = Path::root().field("deniedNetworks");

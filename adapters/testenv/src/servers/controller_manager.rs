@@ -11,8 +11,8 @@ use crate::process::Launch;
 pub(crate) const USER: &str = "system:kube-controller-manager";
 
 /// Signing, approving and clearing away requests for certificates; namespaces; quotas; what every namespace gets;
-/// owner references; aggregated roles; endpoints of Services, which carry the labels of those.
-const CONTROLLERS: [&str; 12] = [
+/// owner references; aggregated roles; endpoints of Services, which carry the labels of those; finished Jobs.
+const CONTROLLERS: [&str; 13] = [
     "certificatesigningrequest-signing-controller",
     "certificatesigningrequest-approving-controller",
     "certificatesigningrequest-cleaner-controller",
@@ -25,6 +25,7 @@ const CONTROLLERS: [&str; 12] = [
     "endpoints-controller",
     "endpointslice-controller",
     "endpointslice-mirroring-controller",
+    "ttl-after-finished-controller",
 ];
 
 pub(crate) fn launch(

@@ -18,6 +18,7 @@ mod listing;
 mod loading;
 mod naming;
 mod pausing;
+mod refusals;
 mod replies;
 mod results;
 mod seeing;

@@ -12,6 +12,7 @@ use dcm_core::status::{Cause, LaneState, Reason};
 
 use super::Machine;
 use super::lane::Lane;
+use super::refusals;
 use super::steps::{cause, reason_of, step_key};
 use super::timers::Alarm;
 use super::under_way::Pending;
@@ -338,7 +339,8 @@ impl Machine {
             }
             _ => {
                 let message = if is_write { error.sentence_of_write() } else { error.sentence() };
-                cause(reason, &message, step).detailed(causes::told(error))
+                let whole = |words: String| refusals::worded(&words, step, error);
+                cause(reason, &whole(message), step).detailed(whole(causes::told(error)))
             }
         };
         self.hinder_step(id, step, cause, factor);

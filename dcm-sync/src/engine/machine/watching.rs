@@ -12,6 +12,7 @@ use dcm_core::status::{Cause, Reason};
 
 use super::Machine;
 use super::naming::signing_requests;
+use super::refusals;
 use super::shard::{Known, Shard, Watch};
 use super::steps::reason_of;
 use super::timers::Alarm;
@@ -127,7 +128,7 @@ impl Machine {
                 let words = |reader| {
                     let words =
                         error.map_or_else(|| "the watch ended".to_owned(), |error| error.words_for(reader));
-                    format!("watching {kind}: {words}")
+                    refusals::worded_of_watch(&words, &kind, error)
                 };
                 let cause = Cause {
                     next_try: Some(next_try),

@@ -9,7 +9,7 @@ use dcm_core::logical_cloud::{Level, LogicalCloud};
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::{ClusterUid, Error};
 use dcm_core::preflight::{
-    self, CLOCK_SKEW_SECONDS_MAX, Findings, Guard, Inspection, MINOR_VERSION_MIN, Needs, Other,
+    self, CLOCK_SKEW_SECONDS_MAX, Findings, Guard, Guess, Inspection, MINOR_VERSION_MIN, Needs, Other,
     PodSecurityLevel,
 };
 use dcm_core::secret::Secret;
@@ -181,6 +181,9 @@ fn in_words(id: &ClusterId, inspection: &Inspection) -> anyhow::Result<String> {
         text.push_str(&format!("cluster {MOVED}: dcm cluster accept {id}\n"));
     }
     text.push_str(&format!("guard   {}\n", guard(findings.guard)));
+    for Guess { kind, resource } in &findings.guessed {
+        text.push_str(&format!("guess   {resource}: the cluster is not known to serve {kind}\n"));
+    }
     text.push_str(&rights(findings)?);
     Ok(text)
 }
@@ -192,7 +195,8 @@ fn rights(findings: &Findings) -> anyhow::Result<String> {
     }
     let mut roles = Vec::new();
     if !findings.missing.is_empty() {
-        roles.push(preflight::cluster_role(MISSING_ROLE, findings.missing.clone()));
+        let role = preflight::cluster_role(MISSING_ROLE, findings.missing.clone());
+        roles.push(preflight::marked(role, &findings.guessed));
     }
     if !findings.missing_in_namespaces.is_empty() {
         roles.push(preflight::namespace_role());
@@ -241,6 +245,7 @@ mod tests {
             clock_skew_seconds: Some(-90),
             missing,
             missing_in_namespaces: Vec::new(),
+            guessed: Vec::new(),
             guard: Guard::Unknown,
         };
         let text = in_words(&"p/c".parse().unwrap(), &inspection(findings, None)).unwrap();
@@ -276,6 +281,7 @@ mod tests {
             clock_skew_seconds: Some(0),
             missing: Vec::new(),
             missing_in_namespaces: Vec::new(),
+            guessed: Vec::new(),
             guard: Guard::InForce,
         }
     }

@@ -53,7 +53,7 @@ pub(crate) async fn run(global: &Global, command: Command) -> anyhow::Result<Exi
         Command::Resume(which) => stop::resume(global, &which).await,
         Command::Remove(arguments) => remove::run(global, &arguments).await,
         Command::Check(arguments) => check::run(global, &arguments).await,
-        Command::Role(arguments) => role::run(global, &arguments),
+        Command::Role(arguments) => role::run(global, &arguments).await,
     }
 }
 

@@ -1,7 +1,15 @@
 //! `dcm cluster role`: the least rights, to prepare a cluster with, and the guard that restricts what they let the engine write.
 
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use dcm_core::preflight::{self, Guarded, PodSecurityLevel};
+use dcm_core::app_context::Generation;
+use dcm_core::port::cluster::{Call, Cluster as _, Fence};
+use dcm_core::port::resources::Resources;
+use dcm_core::preflight::{self, Guarded, Guess, Needs, PodSecurityLevel};
+use dcm_kube::kubeconfig::Allowed;
+use dcm_kube::{EnvironmentProxies, KubeCluster, Proxy};
 use dcm_sync::engine::Options;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -10,6 +18,7 @@ use super::check::{Purpose, Wanted};
 use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::output::{self, NEXT_DOCUMENT, Notation};
+use crate::own_kubeconfig;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -18,6 +27,13 @@ pub(crate) struct Arguments {
     /// The name of the ClusterRole, and of the policy.
     #[arg(long, default_value = "dcm", value_name = "NAME")]
     name: String,
+    /// The kubeconfig of a cluster that is asked for the resources of the kinds in the documents. Without, those of custom resources are guessed
+    /// as Kubernetes guesses them, and an annotation of the role names them.
+    #[arg(long, requires = "documents", value_name = "FILE")]
+    kubeconfig: Option<PathBuf>,
+    /// Which context of it. Default: its current one.
+    #[arg(long, requires = "kubeconfig", value_name = "NAME")]
+    kube_context: Option<String>,
     /// Also prints a ValidatingAdmissionPolicy that restricts what the engine's user writes to its own namespaces and
     /// requests. SECURITY.md lists its known gaps.
     #[arg(long, requires = "user")]
@@ -36,11 +52,14 @@ fn levels_of_pod_security() -> impl TypedValueParser<Value = PodSecurityLevel> {
         .try_map(|text| text.parse())
 }
 
-pub(crate) fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
+pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit> {
     let purpose = arguments.wanted.purpose(global)?;
-    let needs = purpose.needs();
-    let mut objects =
-        vec![value(&preflight::cluster_role(&arguments.name, preflight::rules(needs.accesses())))?];
+    let needs = match &arguments.kubeconfig {
+        Some(file) => purpose.needs().on(&resources(file, arguments.kube_context.as_deref()).await?),
+        None => purpose.needs(),
+    };
+    note_guesses(&needs, arguments.kubeconfig.is_some());
+    let mut objects = vec![value(&preflight::least_role(&arguments.name, &needs))?];
     if needs.has_namespaces() {
         objects.push(value(&preflight::namespace_role())?);
     }
@@ -49,6 +68,37 @@ pub(crate) fn run(global: &Global, arguments: &Arguments) -> anyhow::Result<Exit
     }
     output::print(&written(global.output.for_programs().unwrap_or(Notation::Yaml), &objects)?)?;
     Ok(Exit::Done)
+}
+
+/// What the cluster of a kubeconfig serves.
+async fn resources(file: &Path, context: Option<&str>) -> anyhow::Result<Resources> {
+    let kubeconfig = own_kubeconfig::read(Some(file), context)?;
+    let options = dcm_kube::Options {
+        allowed: Allowed::everything(),
+        proxy: Proxy::Environment(EnvironmentProxies::of_process()),
+        ..dcm_kube::Options::default()
+    };
+    let call = Call {
+        owner: Options::default().owner,
+        context: None,
+        generation: Generation::default(),
+        fence: Fence::default(),
+    };
+    let unasked = || format!("the cluster of {} can't be asked what it serves", file.display());
+    let cluster = KubeCluster::connect(&kubeconfig, &options).await.with_context(unasked)?;
+    cluster.resources(&call).await.with_context(unasked)
+}
+
+/// Names the resources that were guessed.
+fn note_guesses(needs: &Needs, was_asked: bool) {
+    let hint = if was_asked {
+        "which the cluster is not known to serve"
+    } else {
+        "--kubeconfig FILE asks a cluster"
+    };
+    for Guess { kind, resource } in needs.guesses() {
+        output::note(format_args!("{resource} is guessed of {kind}: {hint}"));
+    }
 }
 
 /// The policy that confines a user, and its binding.

@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dcm_core::kubeconfig::UserEndpoint;
 use dcm_core::name::ClusterId;
+use dcm_core::refusal::{Checks, Path};
 
 use crate::output;
 
@@ -36,7 +37,10 @@ impl Users {
             }
         };
         let tls_server_name = user_tls_server_name.clone();
-        Ok(Some(UserEndpoint { server, certificate_authority_data, tls_server_name }))
+        let endpoint = UserEndpoint { server, certificate_authority_data, tls_server_name };
+        let mut checks = Checks::default();
+        endpoint.check(&Path::root().field("userEndpoint"), &mut checks);
+        Ok(Some(checks.finish(Some(endpoint))?))
     }
 }
 

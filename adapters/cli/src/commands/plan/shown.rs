@@ -65,14 +65,13 @@ fn rows(cloud: &ShownCloud) -> Vec<(Style, [String; 5])> {
         };
         match outline {
             Outline::Unknown(why) => vec![(alarming(), row("unknown", "-", why))],
-            Outline::Steps(steps) if steps.is_empty() => {
-                vec![(Style::new().dimmed(), row("nothing", "-", "everything is as desired"))]
-            }
             Outline::Steps(steps) => {
                 let line = |step: &OutlinedStep| {
                     (style(step.action), row(&step.action.to_string(), &step.object, &said(step)))
                 };
-                steps.iter().map(line).collect()
+                let nothing = || (Style::new().dimmed(), row("nothing", "-", "everything is as desired"));
+                let is_done = steps.iter().all(|step| step.action == Act::Warn);
+                is_done.then(nothing).into_iter().chain(steps.iter().map(line)).collect()
             }
         }
     };
@@ -121,7 +120,7 @@ fn style(act: Act) -> Style {
         Act::Update | Act::Adopt | Act::Overwrite | Act::Correct => AnsiColor::Yellow.on_default(),
         Act::Delete | Act::DeleteIfEmpty | Act::Release => AnsiColor::Red.on_default(),
         Act::Blocked => alarming(),
-        Act::Report => AnsiColor::Magenta.on_default(),
+        Act::Report | Act::Warn => AnsiColor::Magenta.on_default(),
         Act::Wait => Style::new(),
     }
 }

@@ -131,6 +131,9 @@ fn manifests() -> Value {
         of("v1", "Service", json!({"spec": {"ports": [{"port": 80}]}})),
         of("discovery.k8s.io/v1", "EndpointSlice", json!({"addressType": "IPv4", "endpoints": []})),
         of("networking.k8s.io/v1", "NetworkPolicy", json!({"spec": {"podSelector": {}}})),
+        of("networking.k8s.io/v1", "Ingress", json!({})),
+        of("batch/v1", "Job", json!({})),
+        of("batch/v1", "CronJob", json!({})),
         of("policy/v1", "PodDisruptionBudget", json!({"spec": {"minAvailable": 1}})),
     ];
     json!({"apiVersion": "dcm.internal/v1", "kind": "LogicalCloud", "metadata": {"name": "any"},

@@ -32,7 +32,7 @@ pub(in crate::documented) struct Wanted {
 
 /// What the document says of it.
 pub(in crate::documented) fn describe(it: Operation) -> Operation {
-    let kubeconfig = "The kubeconfig. What is left out of it, and why, is in warnings.";
+    let kubeconfig = "The kubeconfig. What is left out of it, and why, is in warnings, as are addresses that users hardly reach.";
     let answer =
         Answer::json::<Kubeconfig>(kubeconfig).with(YAML_TYPES[0], Shape::of::<Kubeconfig>()).warned();
     it.says(
@@ -57,7 +57,12 @@ pub(in crate::documented) async fn handle(
     let text = write(&found.access, reference, notation)?;
     services.remember_handed_out(&method, &caller, &found.access).await;
     let headers = [(CONTENT_TYPE, notation.content_type()), (CACHE_CONTROL, "no-store"), (VARY, "accept")];
-    Ok((StatusCode::CREATED, headers, warnings::headers(found.left_out()), text.expose().to_owned()))
+    Ok((
+        StatusCode::CREATED,
+        headers,
+        warnings::headers(found.left_out().chain(found.access.warnings())),
+        text.expose().to_owned(),
+    ))
 }
 
 fn write(access: &Access, reference: Option<&ReferenceName>, notation: Notation) -> Result<Secret, Problem> {

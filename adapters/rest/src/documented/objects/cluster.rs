@@ -35,8 +35,8 @@ pub(crate) struct ClusterBody {
 struct ClusterSpec {
     /// The administrator's kubeconfig, YAML or JSON, as a text. It is never answered.
     kubeconfig: Option<String>,
-    /// Where users reach the cluster, who get this in their kubeconfigs, as a whole; with an empty `server`: where the administrator's
-    /// kubeconfig leads to.
+    /// Where users reach the cluster, who get this in their kubeconfigs, as a whole; with an empty `server` and nothing else: where the
+    /// administrator's kubeconfig leads to.
     user_endpoint: Option<UserEndpoint>,
     /// Labels, which cluster selectors look at.
     labels: Option<BTreeMap<String, String>>,
@@ -79,7 +79,11 @@ impl ClusterBody {
             kubeconfig: spec.kubeconfig.map_or(old.kubeconfig, Secret::new),
             user_endpoint: match spec.user_endpoint {
                 None => old.user_endpoint,
-                Some(endpoint) if endpoint.server.is_empty() => None,
+                Some(UserEndpoint { server, certificate_authority_data: None, tls_server_name: None })
+                    if server.is_empty() =>
+                {
+                    None
+                }
                 endpoint => endpoint,
             },
             labels: spec.labels.unwrap_or(old.labels),
