@@ -8,7 +8,7 @@
 //! |---|---|
 //! | Validated names, secrets, content hashes, quantities, errors in a line, events that are told of seldom | [`name`], [`secret`], [`hash`], [`quantity`], [`causes`], [`tally`] |
 //! | Desired objects, and app contexts made of them | [`manifest`], [`app_context`] |
-//! | Fields of objects and who holds them; what an API server fills in | [`fields`], [`defaults`] |
+//! | Fields of objects and who holds them; fields that an API server fills in; parts without an effect; objects of controllers | [`fields`], [`defaults`], [`effect`], [`ignored`] |
 //! | What is left to do to one cluster, and how far it is | [`plan`], [`status`] |
 //! | Storage, clusters, time, keys, the synchronizer, the audit log: traits with written contracts | [`port`] |
 //! | The audit log as documents of a store; what a store is looked through for | [`audit`], [`check`] |

@@ -5,7 +5,7 @@ use std::io::{IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use dcm_core::name::ClusterId;
-use dcm_core::status::{LaneState, LaneStatus, ObjectState, RequestState};
+use dcm_core::status::{Cause, LaneState, LaneStatus, ObjectState, RequestState};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use jiff::Timestamp;
 
@@ -120,7 +120,7 @@ fn new_bar(all: &MultiProgress, title: String) -> ProgressBar {
 fn show_in(bar: &ProgressBar, lane: &LaneStatus, now: Timestamp) {
     bar.set_length(counted(steps(lane), |_| true));
     bar.set_position(counted(steps(lane), |done| *done));
-    let cause = lane.cause.as_ref().map(|cause| format!(" ({})", cause_text(cause, now)));
+    let cause = lane.cause.as_ref().map(|cause| format!(" ({})", text_of(cause, now)));
     let message = format!("{}{}", lane.state.as_str(), cause.unwrap_or_default());
     bar.set_message(visible(&message).into_owned());
     if is_at_end(lane.state) {
@@ -151,21 +151,29 @@ fn is_at_end(state: LaneState) -> bool {
 fn line_of(lane: &LaneStatus) -> String {
     match &lane.cause {
         Some(cause) if !matches!(lane.state, LaneState::Done | LaneState::Removed) => {
-            format!("{}, {}", lane.state.as_str(), cause_text(&without_time(cause), Timestamp::MAX))
+            format!("{}, {}", lane.state.as_str(), text_of(&without_time(cause), Timestamp::MAX))
         }
         Some(_) | None => lane.state.as_str().to_owned(),
     }
 }
 
-fn without_time(cause: &dcm_core::status::Cause) -> dcm_core::status::Cause {
-    dcm_core::status::Cause { next_try: None, ..cause.clone() }
+/// A cause with the object that it is about: nothing else on a line of progress names it.
+fn text_of(cause: &Cause, now: Timestamp) -> String {
+    match &cause.object {
+        Some(object) => format!("{object}: {}", cause_text(cause, now)),
+        None => cause_text(cause, now),
+    }
+}
+
+fn without_time(cause: &Cause) -> Cause {
+    Cause { next_try: None, ..cause.clone() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use dcm_core::app_context::Generation;
-    use dcm_core::status::{Cause, Reason};
+    use dcm_core::status::Reason;
 
     fn lane(state: LaneState, cause: Option<Cause>) -> LaneStatus {
         LaneStatus {

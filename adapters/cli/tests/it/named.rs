@@ -38,7 +38,10 @@ async fn a_cause_names_the_object_what_was_asked_of_it_and_what_to_do() {
         (
             "named-kind",
             with(&fox),
-            &["Fox.absent.example.com named-kind/one", "(create ", "define the kind on the cluster"],
+            &[
+                "Fox.absent.example.com named-kind/one: unknown-kind: ",
+                "(create): define the kind on the cluster",
+            ],
         ),
         (
             "named-right",
@@ -52,9 +55,9 @@ async fn a_cause_names_the_object_what_was_asked_of_it_and_what_to_do() {
         (
             "named-rule",
             with(&service),
-            &["(create Service named-rule/one)", "spec.ports[0].port", "change the document"],
+            &["Service named-rule/one: invalid: ", "(create): change the document", "spec.ports[0].port"],
         ),
-        ("named-count", counted, &["(create ConfigMap named-count/one)", "exceeded quota: none"]),
+        ("named-count", counted, &["ConfigMap named-count/one: ", "exceeded quota: none", "(create)"]),
         ("named-taken", json!({"users": [{"name": "ann"}]}), &["Namespace named-taken", "foreign"]),
     ];
     for (name, spec, expected) in cases {

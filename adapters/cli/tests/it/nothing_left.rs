@@ -190,7 +190,7 @@ async fn what_others_say_of_an_adopted_namespace_is_never_overwritten() {
     let mut spec = an_adopted_look();
     spec["labels"] = json!({"team": "red"});
     let ran = installation.apply(&installation.document("contested", spec));
-    let conflict = "field-conflict: a-person manages .metadata.labels.team (update Namespace contested): take the field out";
+    let conflict = "field-conflict: a-person manages .metadata.labels.team (update): take the field out";
     assert!(ran.code == 5 && ran.err.contains(conflict), "{ran:#?}");
     assert_same(&before, &everything_at_rest(installation.clusters()).await);
     installation.terminate("contested").done();

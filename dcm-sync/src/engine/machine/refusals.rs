@@ -1,4 +1,5 @@
-//! The words for a request of a step that a cluster refused: the request, its object, and what a person can do.
+//! The words for a request of a step that a cluster refused: the request, and what a person can do. They name no object, so that equal causes
+//! of many objects are equal: the object stands beside the words in a cause.
 
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::plan::{Step, Work};
@@ -7,9 +8,9 @@ use dcm_core::port::cluster::Error;
 /// What to do about a request that is not allowed.
 const RIGHT: &str = "give the engine the right (dcm cluster check shows which are missing), or change the policy that refuses this";
 
-/// The words of an error, with the object that it is about and what to do.
+/// The words of an error, with the request and what to do.
 pub(super) fn worded(words: &str, step: &Step, error: &Error) -> String {
-    let about = format!("{words} ({} {})", deed(&step.work), step.key);
+    let about = format!("{words} ({})", deed(&step.work));
     match remedy(&step.work, error) {
         Some(remedy) => format!("{about}: {remedy}"),
         None => about,
@@ -32,8 +33,8 @@ fn deed(work: &Work) -> &'static str {
         Work::Update { .. } => "update",
         Work::Delete { .. } => "delete",
         Work::Release { .. } => "release",
-        Work::Count { .. } => "count what is in",
-        Work::Request { .. } => "issue a credential by",
+        Work::Count { .. } => "count its contents",
+        Work::Request { .. } => "issue a credential",
         Work::Look | Work::Forget | Work::Unrecord | Work::Await(_) | Work::Blocked(_) => "read",
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use dcm_core::app_context::AppContext;
 use dcm_core::causes::Reader;
 use dcm_core::controller::{ControllerDraft, ControllerGroup};
+use dcm_core::kubeconfig::UserEndpoint;
 use dcm_core::logical_cloud::{Draft, KeyValuesDraft, MetadataDraft};
 use dcm_core::name::{ClusterId, ContextId, LogicalCloudName, ProjectName, UserName};
 use dcm_core::port::clock::{Clock, Seeded};
@@ -86,6 +87,11 @@ async fn changed_cluster(world: &World) {
     let other = Secret::new(kubeconfig(&json!({"token": "other"})));
     let all = |old| Registration {
         kubeconfig: other.clone(),
+        user_endpoint: Some(UserEndpoint {
+            server: "https://cluster-1.example.com:6443".to_owned(),
+            certificate_authority_data: None,
+            tls_server_name: Some("kubernetes".to_owned()),
+        }),
         labels: [("region".to_owned(), "north".to_owned())].into(),
         namespace: Some("operations".parse().unwrap()),
         ..old
