@@ -48,7 +48,9 @@ mod tests {
     fn two_reserved_ports_differ_and_a_handed_over_port_can_be_bound_again() {
         let (first, second) = (reserve().unwrap(), reserve().unwrap());
         assert_ne!(first.local_addr().unwrap(), second.local_addr().unwrap());
-        let address = hand_over(first).unwrap();
-        TcpListener::bind(address).unwrap();
+        drop((first, second));
+        // Another process may take a port meanwhile, and one that is being started holds all sockets of this one for a moment.
+        let is_free = |_| hand_over(reserve().unwrap()).and_then(TcpListener::bind).is_ok();
+        assert!((0..TRIES_MAX).any(is_free));
     }
 }
