@@ -24,6 +24,8 @@
 
 mod hexadecimal;
 #[cfg(feature = "logical-cloud")]
+mod json;
+#[cfg(feature = "logical-cloud")]
 mod pod_security;
 #[macro_use]
 mod text_form;

@@ -5,13 +5,16 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Number, Value};
 
 use crate::hash::ContentHash;
 
 /// Largest manifest, in bytes of canonical JSON. Kubernetes refuses requests over 1.5 MiB; what the API server and we
 /// add to an object needs room too.
 pub const MANIFEST_BYTES_MAX: usize = 1024 * 1024;
+
+/// 2⁶³: each float below it that has no fraction is an integer of 64 bits.
+pub(crate) const INTEGRAL_MAX: f64 = 9_223_372_036_854_775_808.0;
 
 /// API group of roles and bindings.
 const RBAC: &str = "rbac.authorization.k8s.io";
@@ -219,29 +222,42 @@ fn leave_out_empty(body: &mut Value) {
             }
         }
     }
-    members.values_mut().for_each(leave_out_null_times);
+    members.values_mut().for_each(normalize);
 }
 
-/// Leaves out `creationTimestamp: null` in the `metadata` of templates.
-fn leave_out_null_times(value: &mut Value) {
+/// Leaves out `creationTimestamp: null` in the `metadata` of templates, and fractions that are 0: the API server takes `755.0` for no integer.
+fn normalize(value: &mut Value) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(leave_out_null_times),
+        Value::Number(number) => {
+            if let Some(integer) = integral(number) {
+                *number = integer.into();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(normalize),
         Value::Object(members) => {
             if let Some(metadata) = members.get_mut("metadata").and_then(Value::as_object_mut)
                 && metadata.get("creationTimestamp").is_some_and(Value::is_null)
             {
                 metadata.remove("creationTimestamp");
             }
-            members.values_mut().for_each(leave_out_null_times);
+            members.values_mut().for_each(normalize);
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
     }
+}
+
+/// The integer that a float stands for.
+fn integral(number: &Number) -> Option<i64> {
+    let float = number.as_f64().filter(|float| number.is_f64() && float.fract() == 0.0)?;
+    #[allow(clippy::cast_possible_truncation, reason = "it is integral and in range")]
+    (float.abs() < INTEGRAL_MAX).then_some(float as i64)
 }
 
 impl Manifest {
     /// Takes a JSON object as desired state. What only the API server writes (`status`, `metadata.uid` and the like) is left out where it
     /// holds nothing, as `kubectl create --dry-run=client` and generators write it: `null`, `""`, `0`, `false`, and lists and objects
-    /// of these. So is `creationTimestamp: null` in the `metadata` of a template.
+    /// of these. So is `creationTimestamp: null` in the `metadata` of a template. A float without a fraction becomes an integer, as kubectl
+    /// writes it.
     ///
     /// # Errors
     /// [`InvalidManifest`] when `apiVersion`, `kind` or `metadata.name` is missing, empty or unprintable, when it holds what only

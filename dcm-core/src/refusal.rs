@@ -128,6 +128,13 @@ impl Path {
         Self(format!("{}[{index}]", self.0))
     }
 
+    /// A place in the part that is here.
+    #[must_use]
+    pub fn below(&self, place: &Self) -> Self {
+        let dot = if self.0.is_empty() || place.0.is_empty() || place.0.starts_with('[') { "" } else { "." };
+        Self([&*self.0, dot, &*place.0].concat())
+    }
+
     /// A key of a map: quoted, as it may hold dots.
     #[must_use]
     pub fn key(&self, key: &str) -> Self {
@@ -141,7 +148,8 @@ impl fmt::Display for Path {
     }
 }
 
-fn shortened(value: &str) -> String {
+/// The start of a refused value, at most [`VALUE_SHOWN_MAX`] characters.
+pub(crate) fn shortened(value: &str) -> String {
     match value.char_indices().nth(VALUE_SHOWN_MAX) {
         Some((end, _)) => format!("{}…", &value[..end]),
         None => value.to_owned(),
@@ -174,8 +182,7 @@ impl Checks {
     /// Takes what was refused of a part of the document, which is at a path.
     pub fn include(&mut self, path: &Path, checked: Result<(), Refusals>) {
         for Refusal { path: below, value, rule } in checked.err().into_iter().flatten() {
-            let dot = if path.0.is_empty() || below.is_empty() || below.starts_with('[') { "" } else { "." };
-            self.refusals.push(Refusal { path: format!("{path}{dot}{below}"), value, rule });
+            self.refusals.push(Refusal { path: path.below(&Path(below)).0, value, rule });
         }
     }
 

@@ -9,6 +9,24 @@ use serde_json::{Map, Value};
 
 use crate::refusal::{Checks, Path, REFUSALS_MAX, Refusals, VALUE_SHOWN_MAX};
 
+/// Keyword of the schema of a whole Kubernetes object inside of another document, as in the schemas of custom resources.
+pub(crate) const EMBEDDED_RESOURCE: &str = "x-kubernetes-embedded-resource";
+
+/// What a scalar stands for where the schema has a say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// A text.
+    Text,
+    /// A number or a text.
+    Quantity,
+    /// `true` or `false`.
+    Flag,
+    /// A whole number.
+    Integer,
+    /// Any JSON, or no scalar.
+    Any,
+}
+
 /// A place in a value, with what the schema says about it.
 #[derive(Clone)]
 pub(crate) struct Cursor {
@@ -26,6 +44,25 @@ impl Cursor {
     /// True where the schema says something.
     pub(crate) fn is_known(&self) -> bool {
         self.schema.is_some()
+    }
+
+    /// What a scalar stands for at this place.
+    pub(crate) fn expected(&self) -> Expected {
+        match self.schema.map(|schema| &schema["type"]) {
+            Some(Value::Array(_)) => Expected::Quantity,
+            Some(Value::String(one)) => match one.as_str() {
+                "string" => Expected::Text,
+                "boolean" => Expected::Flag,
+                "integer" | "number" => Expected::Integer,
+                _ => Expected::Any,
+            },
+            _ => Expected::Any,
+        }
+    }
+
+    /// True for a whole Kubernetes object.
+    pub(crate) fn is_manifest(&self) -> bool {
+        self.schema.is_some_and(|schema| schema[EMBEDDED_RESOURCE] == Value::Bool(true))
     }
 
     /// A member of a mapping: a field by its name, an entry of a map by its quoted key.

@@ -4,11 +4,19 @@
 //! limits: how deep it is nested, how many nodes it has, and how many nodes all of its aliases stand for. What has two readings is
 //! refused: a key twice, merge keys (`<<`), unknown tags (`!…`). The size of a text is limited by its caller.
 
+#[cfg(feature = "logical-cloud")]
+pub(crate) mod compose;
+#[cfg(feature = "logical-cloud")]
+pub(crate) mod reading;
+#[cfg(feature = "logical-cloud")]
+mod write;
+
+#[cfg(feature = "logical-cloud")]
+pub use write::{WriteError, write};
+
 use std::fmt;
 
 use serde::de::DeserializeOwned;
-#[cfg(feature = "logical-cloud")]
-use serde_json::Value;
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{DuplicateKeyPolicy, Error, MergeKeyPolicy, NonFiniteFloatPolicy, Options};
 
@@ -89,17 +97,6 @@ pub fn read_own<T: DeserializeOwned>(text: &str) -> Result<T, Misread> {
         let words = if unreadable.rule.is_some() { unreadable.to_string() } else { error.to_string() };
         Misread(words)
     })
-}
-
-/// Reads the documents of a text, one after the other.
-#[cfg(feature = "logical-cloud")]
-pub(crate) fn documents<'t>(
-    text: &'t mut &[u8],
-    depth_max: usize,
-    aliased_nodes_max: usize,
-) -> impl Iterator<Item = Result<Value, Unreadable>> + 't {
-    serde_saphyr::read_with_options::<_, Value>(text, options(depth_max, aliased_nodes_max))
-        .map(move |read| read.map_err(|error| unreadable(&error, depth_max, aliased_nodes_max)))
 }
 
 fn options(depth_max: usize, aliased_nodes_max: usize) -> Options {

@@ -49,7 +49,7 @@ impl Notation {
             Self::Json => {
                 serde_json::to_string_pretty(value).context("the result can't be written as JSON")?
             }
-            Self::Yaml => serde_saphyr::to_string(value).context("the result can't be written as YAML")?,
+            Self::Yaml => dcm_core::yaml::write(value).context("the result can't be written as YAML")?,
         };
         if !text.ends_with('\n') {
             text.push('\n');

@@ -42,9 +42,23 @@
 //! programs, and is also what [`parse`] checks the shape of a document by.
 //!
 //! What has two readings is refused: unknown fields, duplicate keys, fields without a value (`users:` with nothing
-//! behind it), numbers where texts are meant, tags (`!…`) and merge keys (`<<`). Aliases (`*…`) are read, within a
+//! behind it), tags (`!…`, but for `!!str`, `!!seq` and `!!map`) and merge keys (`<<`). Aliases (`*…`) are read, within a
 //! limit. All refusals of a text are named at once, but for two cases: a document whose shape is wrong is not looked
 //! into further, as what its fields mean depends on each other; and what follows a syntax error can't be read.
+//!
+//! The value of a scalar without quotes depends on what belongs where it stands:
+//!
+//! | Where | Value |
+//! |---|---|
+//! | a text: names, labels, descriptions | the text as it is written: `0815`, `yes` and `1.50` stay these texts |
+//! | key-value pairs | a number as JSON writes it, with all its digits; `true`, `false`; nothing for `null`, `~` and an empty place; any other is a text |
+//! | quantities | an integer, or the text as it is written |
+//! | integers and booleans; everywhere in a manifest | the value that YAML 1.2 and kubectl, which reads YAML 1.1, both give it |
+//!
+//! Where the two differ the scalar is refused with both values, and so is a key of a manifest that kubectl writes
+//! differently: `0755` is 493 for kubectl, `no` is false, `1_000` is 1000, and the key `on` is `true`. An integer of more
+//! than 64 bits is refused in a manifest, as it would be rounded. A fraction is refused where a kind of Kubernetes has
+//! integers.
 //!
 //! Refusals show the start of a wrong number, name or word, never a text in a place where none belongs and never a
 //! request of a user (`csr`), as people paste private keys there.
@@ -52,6 +66,7 @@
 mod outline;
 mod read;
 mod refused;
+mod resolve;
 mod schema;
 mod shape;
 mod write;
@@ -64,8 +79,10 @@ use serde_json::Value;
 use crate::logical_cloud::{Draft, LogicalCloud, LogicalCloudUid};
 use crate::name::ProjectName;
 use crate::refusal::{Checks, Path, Refusals, Warning};
+use crate::yaml::compose::Node;
 
 use refused::Wrong;
+use resolve::Resolved;
 use written::Written;
 
 pub use crate::refusal::REFUSALS_MAX;
@@ -150,11 +167,11 @@ pub fn parse(
     for (stream, read) in read::documents(text, limits)?.into_iter().enumerate() {
         match read {
             Err(unreadable) => wrong.push(((stream, 0), Wrong::Unreadable(unreadable))),
-            Ok(values) => {
-                for (item, value) in values.into_iter().enumerate() {
-                    match check(value, default_project) {
+            Ok(items) => {
+                for (item, node) in items.into_iter().enumerate() {
+                    match check(&node, default_project) {
                         Ok(document) => accepted.push(((stream, item), document)),
-                        Err(refusals) => wrong.push(((stream, item), Wrong::Fields(refusals))),
+                        Err(refused) => wrong.extend(refused.into_iter().map(|one| ((stream, item), one))),
                     }
                 }
             }
@@ -173,12 +190,34 @@ pub fn parse(
 /// Which document: its number in the text and, when that is a list, the item.
 type Position = (usize, usize);
 
-fn check(value: Value, default_project: &ProjectName) -> Result<Document, Refusals> {
-    shape::check(&value)?;
-    let written: Written = serde_json::from_value(value).map_err(|_| {
-        // The shape was checked, so this can't be; if it is, a refusal is better than a panic.
-        shape::refusal(&Path::root(), "can't be read as a logical cloud")
-    })?;
+/// Checks a document. One whose shape is wrong, or a scalar of which has two values, is not looked into further.
+fn check(node: &Node, default_project: &ProjectName) -> Result<Document, Vec<Wrong>> {
+    let Resolved { value, pairs, refused } = resolve::resolve(node);
+    let shape = shape::check(&value);
+    if shape.is_err() || !refused.is_empty() {
+        let shape = shape.err().map(Wrong::Fields);
+        return Err(shape.into_iter().chain([Wrong::Values(refused)]).collect());
+    }
+    read(value, pairs)
+        .and_then(|written| check_rules(written, default_project))
+        .map_err(|refusals| vec![Wrong::Fields(refusals)])
+}
+
+/// Reads a document of the right shape.
+fn read(value: Value, pairs: Vec<(usize, String)>) -> Result<Written, Refusals> {
+    // The shape was checked, so this can't be; if it is, a refusal is better than a panic.
+    let unreadable = || shape::refusal(&Path::root(), "can't be read as a logical cloud");
+    let mut written: Written = serde_json::from_value(value).map_err(|_| unreadable())?;
+    for (index, pairs) in pairs {
+        if let Some(set) = written.spec.key_values.get_mut(index) {
+            set.kv = pairs.parse().map_err(|_| unreadable())?;
+        }
+    }
+    Ok(written)
+}
+
+/// Checks the rules of a document.
+fn check_rules(written: Written, default_project: &ProjectName) -> Result<Document, Refusals> {
     let mut checks = Checks::default();
     let project = match &written.metadata.project {
         None => Some(default_project.clone()),

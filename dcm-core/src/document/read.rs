@@ -1,10 +1,11 @@
-//! From bytes to JSON values, one a document.
+//! From bytes to trees, one a document.
 
-use serde_json::Value;
+use std::rc::Rc;
 
 use super::Limits;
 use super::refused::RefusedText;
-use crate::yaml::{self, Place, Unreadable};
+use crate::yaml::compose::{Content, Documents, Node};
+use crate::yaml::{Place, Unreadable};
 
 /// Takes a text that is not too large, in UTF-8.
 pub(super) fn utf8<'a>(text: &'a [u8], limits: &Limits) -> Result<&'a str, RefusedText> {
@@ -20,20 +21,20 @@ pub(super) fn utf8<'a>(text: &'a [u8], limits: &Limits) -> Result<&'a str, Refus
     })
 }
 
-/// Reads the documents of a text, each as its items when it is a list and as one value when not. Empty ones are passed
-/// over. After one that breaks the syntax there is none.
-pub(super) fn documents(
-    text: &str,
-    limits: &Limits,
-) -> Result<Vec<Result<Vec<Value>, Unreadable>>, RefusedText> {
-    let mut reader = text.as_bytes();
+/// A document of a stream: the documents that its list holds, or itself.
+type Items = Result<Vec<Rc<Node>>, Unreadable>;
+
+/// Reads the documents of a text, each as its items when it is a list and as one when not. Empty ones are passed over. After one that breaks
+/// the syntax there is none.
+pub(super) fn documents(text: &str, limits: &Limits) -> Result<Vec<Items>, RefusedText> {
     let mut documents = Vec::new();
     let mut count = 0;
-    for read in yaml::documents(&mut reader, limits.depth_max, limits.aliased_nodes_max) {
-        let read = read.map(|value| match value {
-            Value::Array(items) => items,
-            value => vec![value],
-        });
+    for read in Documents::of(text, limits.depth_max, limits.aliased_nodes_max) {
+        let read = match read {
+            Ok(node) if node.is_null() => continue,
+            Ok(node) => Ok(if let Content::List(items) = &node.content { items.clone() } else { vec![node] }),
+            Err(unreadable) => Err(unreadable),
+        };
         count += read.as_ref().map_or(1, Vec::len);
         if count > limits.documents_max {
             let rule = format!("the text must hold at most {} documents", limits.documents_max);

@@ -57,6 +57,8 @@ fn joined(refused: &[Refused]) -> String {
 pub(super) enum Wrong {
     /// Fields that break rules.
     Fields(Refusals),
+    /// Scalars that have two values, each with its place.
+    Values(Vec<(Place, Refusal)>),
     /// It can't be read.
     Unreadable(Unreadable),
     /// The cloud of this name is in an earlier document, too.
@@ -73,6 +75,13 @@ pub(super) fn locate(wrong: Vec<(Position, Wrong)>, outline: &Outline) -> Refuse
                 let place = outline.place(position, &refusal.path);
                 Refused { document, place, refusal }
             })),
+            Wrong::Values(values) => {
+                refused.extend(values.into_iter().map(|(place, refusal)| Refused {
+                    document,
+                    place,
+                    refusal,
+                }));
+            }
             Wrong::SameName(value, earlier) => {
                 let path = "metadata.name".to_owned();
                 let place = outline.place(position, &path);

@@ -8,7 +8,7 @@ use crate::app_context::Existing;
 use crate::logical_cloud::{CONTAINER_RESOURCES, limits};
 use crate::name::{API_NAME_MAX, DNS_LABEL_MAX, DNS_SUBDOMAIN_MAX};
 use crate::port::key_source::KeyType;
-use crate::shape::schema_of;
+use crate::shape::{EMBEDDED_RESOURCE, schema_of};
 
 use super::written::Written;
 use super::{API_VERSION, KIND};
@@ -259,7 +259,7 @@ fn manifests(rules: &mut Vec<(String, Value)>) {
     });
     let refused = json!({"apiVersion": {"const": "v1"}, "kind": {"enum": ["Namespace", "Node", "PersistentVolume", "Secret"]}});
     let object = json!({
-        "type": "object", "required": ["apiVersion", "kind", "metadata"],
+        "type": "object", "required": ["apiVersion", "kind", "metadata"], EMBEDDED_RESOURCE: true,
         "properties": {"apiVersion": text, "kind": text, "metadata": metadata},
         "not": {"properties": refused, "required": ["apiVersion", "kind"]},
     });

@@ -1,6 +1,7 @@
 //! Writing a cloud as the document that makes it.
 
 use crate::logical_cloud::LogicalCloud;
+use crate::yaml;
 
 use super::written::Written;
 
@@ -20,8 +21,7 @@ pub struct WriteError {
 /// # Errors
 /// [`WriteError`] when the writer fails, which no valid cloud makes it do.
 pub fn to_yaml(cloud: &LogicalCloud) -> Result<String, WriteError> {
-    serde_saphyr::to_string(&Written::from(cloud))
-        .map_err(|error| WriteError { form: "YAML", source: error.to_string().into() })
+    yaml::write(&Written::from(cloud)).map_err(|error| WriteError { form: "YAML", source: error.into() })
 }
 
 /// Writes a cloud as a JSON document in canonical form: [`parse`](super::parse()) reads the same cloud from it.

@@ -19,7 +19,7 @@ pub(super) struct Written {
     /// What the cloud is called and what people wrote about it.
     pub(super) metadata: WrittenMetadata,
     /// What the cloud is.
-    spec: SpecDraft,
+    pub(super) spec: SpecDraft,
 }
 
 #[derive(Serialize, Deserialize, JsonSchema)]

@@ -9,7 +9,9 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
+
+use super::pairs::Pairs;
 
 /// A whole logical cloud.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -253,7 +255,7 @@ named_draft! {
     #[derive(Debug)]
     KeyValuesDraft {
         /// The pairs, in order.
-        kv: Vec<Map<String, Value>>,
+        kv: Pairs,
     }
 }
 

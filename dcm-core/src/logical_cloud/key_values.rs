@@ -1,9 +1,9 @@
 //! Key-value pairs: notes that are kept with a logical cloud and never rendered.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+#[cfg(feature = "pki")]
+use serde_json::Value;
 
-use crate::hash::write_canonical;
 use crate::name::KeyValuesName;
 use crate::refusal::{Checks, Path, Refusals};
 
@@ -11,8 +11,9 @@ use super::check::Part;
 use super::draft::KeyValuesDraft;
 use super::limits::KEY_VALUES_BYTES_MAX;
 use super::metadata::Metadata;
+use super::pairs::Pairs;
 
-/// An ordered list of maps with any JSON in them, returned as it was sent. Nothing of it reaches a cluster.
+/// Key-value pairs with a name, returned as they were sent. Nothing of them reaches a cluster.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "KeyValuesDraft", into = "KeyValuesDraft")]
 #[non_exhaustive]
@@ -20,7 +21,7 @@ pub struct KeyValues {
     /// Name, unique in the cloud, and notes.
     pub metadata: Metadata<KeyValuesName>,
     /// The pairs, in order.
-    pub pairs: Vec<Map<String, Value>>,
+    pub pairs: Pairs,
 }
 
 impl Part for KeyValues {
@@ -33,7 +34,7 @@ impl Part for KeyValues {
 
     fn check(draft: &KeyValuesDraft, at: &Path, checks: &mut Checks) -> Option<Self> {
         let metadata = Metadata::check(draft.metadata(), at, checks);
-        if bytes(&draft.kv) > KEY_VALUES_BYTES_MAX {
+        if draft.kv.as_json().len() > KEY_VALUES_BYTES_MAX {
             checks.refuse(
                 &at.field("kv"),
                 "",
@@ -49,16 +50,25 @@ impl KeyValues {
     /// How many bytes of JSON its pairs are.
     #[cfg(feature = "pki")]
     pub(crate) fn bytes(&self) -> usize {
-        bytes(&self.pairs)
+        self.pairs.as_json().len()
+    }
+
+    /// The pairs with their name and notes, as a value from which they can be read again.
+    #[cfg(feature = "pki")]
+    pub(crate) fn to_value(&self) -> Value {
+        KeyValuesDraft::from(self.clone()).to_value()
     }
 }
 
-fn bytes(pairs: &[Map<String, Value>]) -> usize {
-    let mut text = String::new();
-    for pair in pairs {
-        write_canonical(&Value::Object(pair.clone()), &mut text);
+impl KeyValuesDraft {
+    /// A value from which the draft can be read again; numbers of the pairs keep their digits.
+    #[cfg(feature = "pki")]
+    pub(crate) fn to_value(&self) -> Value {
+        let notes = Self { kv: Pairs::default(), ..self.clone() };
+        let mut value = serde_json::to_value(notes).unwrap_or_default();
+        value["kv"] = self.kv.to_value();
+        value
     }
-    text.len()
 }
 
 impl TryFrom<KeyValuesDraft> for KeyValues {

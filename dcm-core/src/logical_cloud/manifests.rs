@@ -6,6 +6,8 @@
 //! - in standard clouds also what gives rights or changes limits: everything of `rbac.authorization.k8s.io`,
 //!   ResourceQuota and LimitRange. Permissions and quotas say these things, where they are checked.
 //!
+//! A number with a fraction where a kind of Kubernetes has integers is refused, too.
+//!
 //! A `status` is left out, with a warning if it holds something.
 
 use std::collections::BTreeSet;
@@ -16,6 +18,7 @@ use crate::manifest::{Manifest, ObjectKey};
 use crate::name::Namespace;
 use crate::refusal::{Checks, Path};
 
+use super::fractions;
 use super::level::Level;
 
 /// Kinds without a namespace that Kubernetes itself brings along, by group.
@@ -92,13 +95,16 @@ fn one(mut body: Value, own: &Namespace, level: Level, at: &Path, checks: &mut C
             return None;
         }
     };
-    match refused_kind(&manifest, level) {
-        None => Some(manifest),
-        Some(rule) => {
-            checks.refuse(&at.field("kind"), &manifest.kind().kind, rule);
-            None
-        }
+    if let Some(rule) = refused_kind(&manifest, level) {
+        checks.refuse(&at.field("kind"), &manifest.kind().kind, rule);
+        return None;
     }
+    if let Some((below, fraction)) = fractions::misplaced(&manifest) {
+        let rule = "must be an integer, or a text in quotes: of the numbers of this kind only quantities have a fraction";
+        checks.refuse(&at.below(&below), &fraction.to_string(), rule);
+        return None;
+    }
+    Some(manifest)
 }
 
 fn refused_kind(manifest: &Manifest, level: Level) -> Option<&'static str> {

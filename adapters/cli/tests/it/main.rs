@@ -44,4 +44,5 @@ mod store;
 mod tampering;
 mod ui;
 mod user_server;
+mod values;
 mod workers;

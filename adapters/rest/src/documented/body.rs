@@ -65,8 +65,10 @@ impl<T: Shaped, S: Send + Sync> FromRequest<S> for Body<T> {
 impl<T: Shaped> Body<T> {
     /// Reads a body.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Problem> {
-        let sent = json::read(bytes).map_err(|error| Problem::new(Kind::Malformed, error.to_string()))?;
+        let mut read = json::read(bytes).map_err(|error| Problem::new(Kind::Malformed, error.to_string()))?;
+        let mut sent = std::mem::take(&mut read.value);
         shape::check(T::schema(), &sent)?;
+        read.keep_digits(&mut sent);
         let Ok(read) = T::deserialize(&sent) else {
             shape::check_choices(T::schema(), &sent)?;
             return Err(Problem::new(Kind::Invalid, OTHER_SHAPE));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use crate::hash::ContentHash;
@@ -34,7 +34,7 @@ pub(in crate::service) struct ClusterDocument {
     pub namespace: Option<Namespace>,
     #[serde(default, skip_serializing_if = "Notes::is_empty")]
     pub notes: Notes,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty", serialize_with = "as_values")]
     pub key_values: Vec<KeyValues>,
     pub created: Change,
     pub changed: Change,
@@ -55,8 +55,18 @@ impl ClusterDocument {
     /// as much.
     pub(in crate::service) fn revision(&self) -> Revision {
         let Self { id, user_endpoint, labels, namespace, notes, key_values, created, changed, .. } = self;
+        let key_values = values(key_values);
         Revision::of(&json!([id, user_endpoint, labels, namespace, notes, key_values, created, changed]))
     }
+}
+
+/// Stores take values, in which a number can't have more digits than a float; these keep them.
+fn values(sets: &[KeyValues]) -> Vec<Value> {
+    sets.iter().map(KeyValues::to_value).collect()
+}
+
+fn as_values<S: Serializer>(sets: &[KeyValues], serializer: S) -> Result<S::Ok, S::Error> {
+    values(sets).serialize(serializer)
 }
 
 /// The endpoint that a kubeconfig leads to. All that can't be read have the same one.

@@ -79,7 +79,9 @@ pub(in crate::service) fn split(draft: Draft) -> Result<BTreeMap<PartKey, Value>
     parts.add(PartKind::Permission, std::mem::take(&mut spec.permissions), |one| one.name.clone())?;
     parts.add(PartKind::Quota, std::mem::take(&mut spec.quotas), |quota| quota.name.clone())?;
     parts.add(PartKind::Reference, std::mem::take(&mut spec.clusters), |one| one.name.clone())?;
-    parts.add(PartKind::KeyValues, std::mem::take(&mut spec.key_values), |one| one.name.clone())?;
+    for values in std::mem::take(&mut spec.key_values) {
+        parts.parts.insert((PartKind::KeyValues, values.name.clone()), values.to_value());
+    }
     parts.add(PartKind::Manifest, std::mem::take(&mut spec.manifests), manifest_name)?;
     let namespace = SpecDraft {
         namespace: spec.namespace.take(),

@@ -12,11 +12,17 @@ const ROWS_MIN: usize = 70;
 fn every_bad_document_is_refused_with_all_that_is_wrong_in_it() {
     let table = table();
     assert!(table.len() >= ROWS_MIN);
+    let mut wrong = Vec::new();
     for row in table {
-        let refused = read(&row.text).expect_err(row.name);
-        let shown: Vec<String> = refused.as_slice().iter().map(ToString::to_string).collect();
-        assert_eq!(shown, row.refusals, "{}", row.name);
+        let shown: Vec<String> = match read(&row.text) {
+            Ok(_) => Vec::new(),
+            Err(refused) => refused.as_slice().iter().map(ToString::to_string).collect(),
+        };
+        if shown.is_empty() || shown != row.refusals {
+            wrong.push(format!("{}: {shown:#?}", row.name));
+        }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn the_example_of_payments_says_what_it_seems_to_say() {
     let names: Vec<&str> =
         payments.references().iter().map(|reference| reference.metadata.name.as_str()).collect();
     assert_eq!(names, ["edge-1", "main"]);
-    assert_eq!(payments.key_values()[0].pairs.len(), 3);
+    assert_eq!(payments.key_values()[0].pairs.to_maps().len(), 3);
     assert_eq!(
         payments.manifests()[0].key().to_string(),
         "NetworkPolicy.networking.k8s.io payments/only-from-this-namespace"

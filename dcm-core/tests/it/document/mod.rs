@@ -7,6 +7,7 @@ mod bad_documents;
 mod examples;
 mod round_trip;
 mod schema;
+mod values;
 
 use dcm_core::document::{Document, Limits, RefusedText, parse};
 use dcm_core::name::ProjectName;

@@ -136,7 +136,7 @@ prop_compose! {
         spec["quotas"] = json!([{"name": "1e3", "hard": {"limits.cpu": quantity}}]);
         spec["clusters"] = json!([{"provider": "p", "cluster": "0x10", "loadBalancer": "::1"}, {"provider": "null", "cluster": "010"}]);
         spec["keyValues"] = json!([{"name": "kv", "kv": pairs}]);
-        spec["manifests"] = json!([{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": data}]);
+        spec["manifests"] = json!([{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "c"}, "data": data}]);
         if let Some(value) = selector {
             spec["clusterSelector"] = json!({"matchExpressions": [{"key": "k", "operator": "NotIn", "values": [value]}]});
         }

@@ -50,7 +50,7 @@ async fn sets_of_key_value_pairs_are_kept_in_the_order_of_their_names() {
     assert_eq!(put(set("csr", "b"), Presence::Any).await.unwrap(), EditOutcome::Changed);
     assert_eq!(put(set("csr", "b"), Presence::Present).await.unwrap(), EditOutcome::Unchanged);
     let told = read(&world).await.key_values.into_iter().map(|values| {
-        let value = values.pairs[0]["address"].as_str().unwrap().to_owned();
+        let value = values.pairs.to_maps()[0]["address"].as_str().unwrap().to_owned();
         format!("{}={value}", values.metadata.name)
     });
     assert_eq!(told.collect::<Vec<_>>(), ["csr=b", "mesh=a", "sgx=a"]);
@@ -60,6 +60,22 @@ async fn sets_of_key_value_pairs_are_kept_in_the_order_of_their_names() {
     let error = delete().await.unwrap_err();
     assert!(matches!(error, Error::NotFound { kind: Kind::ClusterKeyValues, .. }), "{error}");
     assert_eq!(read(&world).await.key_values.len(), 2);
+}
+
+#[tokio::test]
+async fn the_numbers_of_key_value_pairs_keep_their_digits_in_a_registration() {
+    let (world, one) = (World::empty(true), cluster("one"));
+    world.register("one", &[]).await;
+    for number in ["123456789012345678901234", "3.14159265358979323846", "1.50", "12e4", "-0", "7"] {
+        let draft = KeyValuesDraft {
+            name: "k".into(),
+            kv: format!(r#"[{{"n":{number}}}]"#).parse().unwrap(),
+            ..KeyValuesDraft::default()
+        };
+        let put = world.clusters.put_key_values(&world.caller, &one, draft, Presence::Any).await;
+        assert_eq!(put.unwrap(), EditOutcome::Changed);
+        assert_eq!(read(&world).await.key_values[0].pairs.as_json(), format!(r#"[{{"n":{number}}}]"#));
+    }
 }
 
 #[tokio::test]

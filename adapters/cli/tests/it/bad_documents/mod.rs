@@ -58,7 +58,7 @@ const KINDS: [(&str, &str); 22] = [
     ("namespaces", "a namespace with capitals"),
     ("unknown fields", "an unknown field of the spec"),
     ("wrong types", "a text instead of a list"),
-    ("wrong types", "a number and a boolean instead of a text"),
+    ("wrong types", "a mapping and a list instead of a text"),
     ("empty permissions", "a permission that permits nothing"),
     ("a cluster-wide permission in a standard cloud", "a cluster-wide permission in a standard cloud"),
     ("reserved names", "the namespace default"),

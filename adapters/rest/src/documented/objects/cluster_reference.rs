@@ -105,7 +105,7 @@ impl Part for ReferenceSpec {
     }
 
     /// The cluster alone.
-    fn made(_: Value, made: Object<Self>) -> Answer<Self> {
+    fn made(made: Object<Self>) -> Answer<Self> {
         let Self { cluster_name, loadbalancer_ip, .. } = made.spec;
         Answer::Cluster(Cluster { cluster_name, loadbalancer_ip })
     }

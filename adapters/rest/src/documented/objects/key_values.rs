@@ -1,16 +1,15 @@
 //! Key-value pairs.
 
 use axum::http::StatusCode;
-use dcm_core::logical_cloud::{KeyValues, KeyValuesDraft, LogicalCloud};
+use dcm_core::logical_cloud::{KeyValues, KeyValuesDraft, LogicalCloud, Pairs};
 use dcm_core::name::KeyValuesName;
 use dcm_core::service::{Kind, PartDraft, PartName};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
-use super::{Answer, METADATA, Object, Part};
+use super::{METADATA, Object, Part};
 use crate::documented::body::schema_of;
-use crate::documented::openapi::{Rules, Shape};
+use crate::documented::openapi::Rules;
 use crate::documented::problem::Problem;
 
 /// Notes that are kept, in order, and never rendered.
@@ -19,7 +18,7 @@ use crate::documented::problem::Problem;
 #[schemars(rename = "KeyValuePairs", inline)]
 pub(crate) struct KeyValuesSpec {
     /// The pairs.
-    pub(crate) kv: Vec<Map<String, Value>>,
+    pub(crate) kv: Pairs,
 }
 
 impl Part for KeyValuesSpec {
@@ -51,14 +50,5 @@ impl Part for KeyValuesSpec {
     fn object(values: &KeyValues) -> Object<Self> {
         let draft = KeyValuesDraft::from(values.clone());
         Object { metadata: draft.metadata(), spec: Self { kv: draft.kv } }
-    }
-
-    fn replaced_as() -> Shape {
-        Shape::sent::<Object<Self>>()
-    }
-
-    /// What was sent.
-    fn replaced(sent: Value, _: Object<Self>) -> Answer<Self> {
-        Answer::Sent(sent)
     }
 }

@@ -56,8 +56,6 @@ pub(super) struct Object<Spec> {
 pub(super) enum Answer<P> {
     /// The part as it is now.
     Object(Object<P>),
-    /// What was sent.
-    Sent(Value),
     /// The cluster of a reference alone.
     Cluster(Cluster),
 }
@@ -104,23 +102,13 @@ pub(super) trait Part:
         field_of_part(path, |_| None)
     }
 
-    /// What is answered when one was made.
-    fn made(sent: Value, made: Object<Self>) -> Answer<Self> {
-        Self::replaced(sent, made)
+    /// The answer when one was made.
+    fn made(made: Object<Self>) -> Answer<Self> {
+        Answer::Object(made)
     }
 
-    /// What is answered when one was put.
-    fn replaced(_: Value, put: Object<Self>) -> Answer<Self> {
-        Answer::Object(put)
-    }
-
-    /// The shape of what is answered when one was made.
+    /// The shape of the answer when one was made.
     fn made_as() -> Shape {
-        Self::replaced_as()
-    }
-
-    /// The shape of what is answered when one was put.
-    fn replaced_as() -> Shape {
         Shape::of::<Object<Self>>()
     }
 

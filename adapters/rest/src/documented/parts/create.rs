@@ -45,5 +45,5 @@ pub(super) async fn handle<P: Part>(
     let object = find::<P>(&made.cloud, &name)?;
     let location = format!("{}/{name}", uri.path());
     let headers = [etag(made.id()), (LOCATION, location.parse().map_err(|_| Problem::unexpected())?)];
-    Ok((P::CREATED, headers, warnings::headers(&made.warnings), Json(P::made(sent, object))))
+    Ok((P::CREATED, headers, warnings::headers(&made.warnings), Json(P::made(object))))
 }

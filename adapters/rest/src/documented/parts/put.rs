@@ -8,7 +8,7 @@ use dcm_core::service::EditId;
 use super::find;
 use crate::documented::body::Body;
 use crate::documented::objects::{Object, Part};
-use crate::documented::openapi::{Answer, Operation};
+use crate::documented::openapi::{Answer, Operation, Shape};
 use crate::documented::place::{Asked, At, Nothing, OfPart};
 use crate::documented::problem::{Kind, Problem};
 use crate::documented::route::Shared;
@@ -18,7 +18,7 @@ use crate::request::Asking;
 
 /// What the document says of it.
 pub(super) fn describe<P: Part>(it: Operation) -> Operation {
-    let put = Answer::empty("It, as it is now.").with("application/json", P::replaced_as());
+    let put = Answer::empty("It, as it is now.").with("application/json", Shape::of::<Object<P>>());
     it.says(format!("Add or replace {}", P::ONE), "No cluster is touched before the next apply.")
         .answers(P::REPLACED, put.tagged().warned())
         .fails(&[Kind::NameMismatch, Kind::WrongState, Kind::InUse])
@@ -39,6 +39,5 @@ pub(super) async fn handle<P: Part>(
     let put = services.clouds.put_part(&caller, &project, &cloud, draft, &when.condition).await;
     let put = put.map_err(|error| when.told(Problem::from(error)).of_fields(|path| P::field(&sent, path)))?;
     let object: Object<P> = find(&put.cloud, name)?;
-    let answer = Json(P::replaced(sent, object));
-    Ok((P::REPLACED, [etag(put.id())], warnings::headers(&put.warnings), answer))
+    Ok((P::REPLACED, [etag(put.id())], warnings::headers(&put.warnings), Json(object)))
 }

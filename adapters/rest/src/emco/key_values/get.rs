@@ -5,7 +5,7 @@ use axum::extract::{Query, State};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse as _, Response};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::find;
 use crate::emco::answer::Answer;
@@ -22,7 +22,7 @@ pub(in crate::emco) struct Asked {
 
 #[derive(Serialize)]
 struct Found {
-    value: Value,
+    value: Box<RawValue>,
 }
 
 pub(in crate::emco) async fn handle(
@@ -35,8 +35,7 @@ pub(in crate::emco) async fn handle(
     if key.is_empty() {
         return Ok(Answer(StatusCode::OK, values).into_response());
     }
-    let pairs = values.spec.kv.unwrap_or_default();
-    match pairs.into_iter().find_map(|mut pairs| pairs.remove(&key)) {
+    match values.spec.kv.and_then(|pairs| pairs.get(&key)) {
         Some(value) => Ok(Answer(StatusCode::OK, Found { value }).into_response()),
         None => Err(Problem::new(StatusCode::NOT_FOUND, "Cluster KV pair key value not found")),
     }

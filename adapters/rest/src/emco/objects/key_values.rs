@@ -1,10 +1,9 @@
 //! Key-value pairs, of logical clouds and of clusters.
 
-use dcm_core::logical_cloud::{self, KeyValuesDraft, LogicalCloud};
+use dcm_core::logical_cloud::{self, KeyValuesDraft, LogicalCloud, Pairs};
 use dcm_core::name::KeyValuesName;
 use dcm_core::service::{Kind, PartDraft, PartName};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::Metadata;
 use crate::emco::body::{Document, Shape};
@@ -22,7 +21,7 @@ pub(crate) struct KeyValues {
 #[serde(default)]
 pub(crate) struct KeyValuesSpec {
     /// `null` when there is none.
-    pub(crate) kv: Option<Vec<Map<String, Value>>>,
+    pub(crate) kv: Option<Pairs>,
 }
 
 impl Document for KeyValues {
