@@ -162,7 +162,7 @@ impl<'de> Visitor<'de> for Reader {
         while let Some((key, member)) = members.next_entry::<String, _>()? {
             if !keys.insert(key.clone()) {
                 return Err(de::Error::custom(format_args!(
-                    "the key {:?} is there twice",
+                    "duplicate key {:?}",
                     crate::refusal::shortened(&key)
                 )));
             }
@@ -191,7 +191,7 @@ mod tests {
     fn a_key_that_is_there_twice_is_refused_at_any_depth() {
         for (text, key) in [(r#"{"a": 1, "a": 2}"#, "a"), (r#"[{"x": {"b\u0062": 1, "bb": 1}}]"#, "bb")] {
             let refused = Json::read(text).unwrap_err().to_string();
-            assert!(refused.starts_with(&format!("the key {key:?} is there twice")), "{refused}");
+            assert!(refused.starts_with(&format!("duplicate key {key:?}")), "{refused}");
         }
     }
 }

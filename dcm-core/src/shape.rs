@@ -83,7 +83,7 @@ impl Cursor {
 }
 
 /// True for keys that are readable in a path as they are.
-fn is_plain(key: &str) -> bool {
+pub(crate) fn is_plain(key: &str) -> bool {
     (1..=VALUE_SHOWN_MAX).contains(&key.len())
         && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'))
 }

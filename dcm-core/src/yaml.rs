@@ -18,6 +18,7 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 use serde_saphyr::budget::BudgetBreach;
+use serde_saphyr::granit_parser::Marker;
 use serde_saphyr::{DuplicateKeyPolicy, Error, MergeKeyPolicy, NonFiniteFloatPolicy, Options};
 
 /// Deepest nesting of lists and mappings. The deepest known Kubernetes objects take 30.
@@ -29,6 +30,9 @@ pub const ALIASED_NODES_MAX: usize = 10_000;
 
 /// Most lists, mappings and scalars in one document. A cloud with 10,000 cluster references has about 100,000.
 pub const NODES_MAX: usize = 250_000;
+
+/// Most bytes of scalars that all aliases of one text may stand for.
+pub(crate) const ALIASED_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Most events of the parser. The lists and mappings of a document have two events each, its scalars one.
 pub(crate) const EVENTS_MAX: usize = 2 * NODES_MAX;
@@ -45,6 +49,12 @@ pub struct Place {
 impl Place {
     /// The beginning of a text.
     pub const START: Self = Self { line: 1, column: 1 };
+}
+
+impl From<&Marker> for Place {
+    fn from(marker: &Marker) -> Self {
+        Self { line: marker.line() as u64, column: marker.col() as u64 + 1 }
+    }
 }
 
 impl fmt::Display for Place {

@@ -1,28 +1,73 @@
 //! Reading JSON that has one meaning alone.
 
-use std::cell::RefCell;
 use std::fmt;
 
 use dcm_core::logical_cloud::Pairs;
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::Deserialize as _;
+use serde::de::{self, DeserializeSeed, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::value::RawValue;
-use serde_json::{Map, Number, Value};
+use serde_json::{Deserializer, Map, Number, Value};
 
-/// A value, and its key-value pairs with all digits of their numbers.
-pub(crate) struct Read {
-    /// The value.
-    pub(crate) value: Value,
-    /// The member `kv` of the member `spec`, as it is written.
-    pairs: Option<Box<RawValue>>,
+/// Puts the key-value pairs of a body, the member `kv` of its member `spec`, into what was read of it, in a form that
+/// [`Pairs`] are read from without a loss.
+///
+/// # Errors
+/// What is wrong, where the pairs are no list of maps.
+pub(crate) fn keep_digits(body: &[u8], value: &mut Value) -> Result<(), serde_json::Error> {
+    let Some(place) = value.pointer_mut("/spec/kv").filter(|kv| kv.is_array()) else { return Ok(()) };
+    let mut found = None;
+    Finder { names: &["spec", "kv"], found: &mut found }.deserialize(&mut Deserializer::from_slice(body))?;
+    let Some(raw) = found else { return Ok(()) };
+    let pairs: Pairs = raw.get().parse().map_err(serde_json::Error::custom)?;
+    *place = pairs.as_json().into();
+    Ok(())
 }
 
-impl Read {
-    /// Puts the key-value pairs into a value in a form that [`Pairs`] is read from without a loss. Only for one of the right shape: a list.
-    pub(crate) fn keep_digits(&self, value: &mut Value) {
-        let Some(place) = value.pointer_mut("/spec/kv").filter(|kv| kv.is_array()) else { return };
-        if let Some(Ok(pairs)) = self.pairs.as_ref().map(|raw| raw.get().parse::<Pairs>()) {
-            *place = pairs.as_json().into();
+/// Finds a list by the names that lead to it, in any case. A body that was read has it once.
+struct Finder<'f> {
+    names: &'static [&'static str],
+    found: &'f mut Option<Box<RawValue>>,
+}
+
+impl<'de> DeserializeSeed<'de> for Finder<'_> {
+    type Value = ();
+
+    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
+        if !self.names.is_empty() {
+            return deserializer.deserialize_any(self);
         }
+        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        // Beside the list there may be a null under another spelling.
+        if raw.get().starts_with('[') {
+            *self.found = Some(raw);
+        }
+        Ok(())
+    }
+}
+
+impl<'de> Visitor<'de> for Finder<'_> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_unit<E>(self) -> Result<(), E> {
+        Ok(())
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<(), A::Error> {
+        while let Some(key) = members.next_key::<String>()? {
+            match self.names {
+                [name, names @ ..] if name.eq_ignore_ascii_case(&key) => {
+                    members.next_value_seed(Finder { names, found: &mut *self.found })?;
+                }
+                _ => {
+                    members.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -30,25 +75,19 @@ impl Read {
 ///
 /// # Errors
 /// What is wrong, and where; no text of the input but such a key.
-pub(crate) fn read(bytes: &[u8]) -> Result<Read, serde_json::Error> {
-    let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-    let read = read_one(&mut deserializer)?;
+pub(crate) fn read(bytes: &[u8]) -> Result<Value, serde_json::Error> {
+    let mut deserializer = Deserializer::from_slice(bytes);
+    let value = Reader(At::Root).deserialize(&mut deserializer)?;
     deserializer.end()?;
-    Ok(read)
+    Ok(value)
 }
 
 /// Reads the first value and passes over what is behind it, as readers of streams do.
 ///
 /// # Errors
 /// The same.
-pub(crate) fn read_first(bytes: &[u8]) -> Result<Read, serde_json::Error> {
-    read_one(&mut serde_json::Deserializer::from_slice(bytes))
-}
-
-fn read_one<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Read, D::Error> {
-    let pairs = RefCell::new(None);
-    let value = Reader { at: At::Root, pairs: &pairs }.deserialize(deserializer)?;
-    Ok(Read { value, pairs: pairs.into_inner() })
+pub(crate) fn read_first(bytes: &[u8]) -> Result<Value, serde_json::Error> {
+    Reader(At::Root).deserialize(&mut Deserializer::from_slice(bytes))
 }
 
 /// 2⁵³: from here on an `f64` can't hold every integer, so one that is read as an `f64` may have been rounded. Such a number is refused, also
@@ -80,38 +119,17 @@ impl At {
 }
 
 #[derive(Clone, Copy)]
-struct Reader<'r> {
-    at: At,
-    pairs: &'r RefCell<Option<Box<RawValue>>>,
-}
+struct Reader(At);
 
-impl Reader<'_> {
-    fn within(self, at: At) -> Self {
-        Self { at, ..self }
-    }
-
-    /// Reads a member of an object.
-    fn member<'de, A: MapAccess<'de>>(self, key: &str, members: &mut A) -> Result<Value, A::Error> {
-        let at = self.at.member(key);
-        if at != At::Pairs || self.at == At::Pairs {
-            return members.next_value_seed(self.within(at));
-        }
-        let raw = members.next_value::<Box<RawValue>>()?;
-        let value = self.within(at).deserialize(&mut serde_json::Deserializer::from_str(raw.get()));
-        self.pairs.replace(Some(raw));
-        value.map_err(Error::custom)
-    }
-}
-
-impl<'de> DeserializeSeed<'de> for Reader<'_> {
+impl<'de> DeserializeSeed<'de> for Reader {
     type Value = Value;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+    fn deserialize<D: de::Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
         deserializer.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Reader<'_> {
+impl<'de> Visitor<'de> for Reader {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -135,7 +153,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
     }
 
     fn visit_f64<E: Error>(self, value: f64) -> Result<Value, E> {
-        if self.at != At::Pairs && value.abs() >= INTEGERS_MAX && value.fract() == 0.0 {
+        if self.0 != At::Pairs && value.abs() >= INTEGERS_MAX && value.fract() == 0.0 {
             return Err(E::custom("an integer of more than 64 bits, or a number that is written as one"));
         }
         Number::from_f64(value).map(Value::Number).ok_or_else(|| E::custom("number out of range"))
@@ -151,8 +169,8 @@ impl<'de> Visitor<'de> for Reader<'_> {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        let at = if self.at == At::Pairs { At::Pairs } else { At::Elsewhere };
-        while let Some(item) = items.next_element_seed(self.within(at))? {
+        let at = if self.0 == At::Pairs { At::Pairs } else { At::Elsewhere };
+        while let Some(item) = items.next_element_seed(Self(at))? {
             list.push(item);
         }
         Ok(Value::Array(list))
@@ -161,7 +179,7 @@ impl<'de> Visitor<'de> for Reader<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
         while let Some(key) = members.next_key::<String>()? {
-            let member = self.member(&key, &mut members)?;
+            let member = members.next_value_seed(Self(self.0.member(&key)))?;
             if object.contains_key(&key) {
                 let shown: String = key.chars().take(dcm_core::refusal::VALUE_SHOWN_MAX).collect();
                 return Err(A::Error::custom(format_args!("the key {shown:?} is there twice")));
@@ -174,25 +192,26 @@ impl<'de> Visitor<'de> for Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use serde::Deserialize;
-
     use super::*;
 
     #[test]
     fn json_is_read_as_it_is() {
         let text = r#"{"a": [null, true, -1, 18446744073709551615, 1.5, "x\n"], "b": {"a": {}}}"#;
-        assert_eq!(read(text.as_bytes()).unwrap().value, serde_json::from_str::<Value>(text).unwrap());
+        assert_eq!(read(text.as_bytes()).unwrap(), serde_json::from_str::<Value>(text).unwrap());
     }
 
     #[test]
     fn the_numbers_of_key_value_pairs_keep_their_digits() {
         for text in [
             r#"{"spec": {"kv": [{"n": 123456789012345678901234, "x": [1.50, 12e4]}]}}"#,
-            r#"{"Spec": {"KV": [{"n": 123456789012345678901234, "x": [1.50, 12e4]}]}}"#,
+            r#"{"Spec": {"KV": [{"n": 123456789012345678901234, "x": [1.50, 12e4]}], "kv": null}, "a": {"kv": []}}"#,
         ] {
-            let read = read(text.as_bytes()).unwrap();
-            let mut value = serde_json::json!({"spec": {"kv": []}});
-            read.keep_digits(&mut value);
+            let mut value = read(text.as_bytes()).unwrap();
+            let pairs = value
+                .as_object_mut()
+                .and_then(|body| body.values_mut().next()?.as_object_mut()?.values_mut().next().cloned());
+            value = serde_json::json!({"spec": {"kv": pairs}});
+            keep_digits(text.as_bytes(), &mut value).unwrap();
             let pairs = Pairs::deserialize(&value["spec"]["kv"]).unwrap();
             assert_eq!(pairs.as_json(), r#"[{"n":123456789012345678901234,"x":[1.50,12e4]}]"#);
         }
@@ -208,7 +227,7 @@ mod tests {
 
     #[test]
     fn what_is_behind_the_first_value_is_passed_over() {
-        assert_eq!(read_first(br#" {"a": 1} [{"#).unwrap().value, serde_json::json!({"a": 1}));
+        assert_eq!(read_first(br#" {"a": 1} [{"#).unwrap(), serde_json::json!({"a": 1}));
         for bad in ["", " ", r#"{"a": 1"#, r#"{"a": 1, "a": 1} {}"#] {
             assert!(read_first(bad.as_bytes()).is_err(), "{bad}");
         }
@@ -227,10 +246,10 @@ mod tests {
             ),
             ("1e999", "number out of range"),
         ] {
-            let told = read(text.as_bytes()).err().unwrap().to_string();
+            let told = read(text.as_bytes()).unwrap_err().to_string();
             assert!(told.starts_with(&format!("{error} at line 1 column ")), "{text}: {told}");
         }
         assert!(read(&[b'"', 0xff, b'"']).is_err());
-        assert!(read("[".repeat(200).as_bytes()).err().unwrap().to_string().contains("recursion limit"));
+        assert!(read("[".repeat(200).as_bytes()).unwrap_err().to_string().contains("recursion limit"));
     }
 }

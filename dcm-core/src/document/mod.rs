@@ -78,7 +78,7 @@ use serde_json::Value;
 
 use crate::logical_cloud::{Draft, LogicalCloud, LogicalCloudUid};
 use crate::name::ProjectName;
-use crate::refusal::{Checks, Path, Refusals, Warning};
+use crate::refusal::{Checks, Path, Refusal, Refusals, Warning};
 use crate::yaml::compose::Node;
 
 use refused::Wrong;
@@ -164,8 +164,8 @@ pub fn parse(
     let text = read::utf8(text, limits)?;
     let mut wrong = Vec::new();
     let mut accepted = Vec::new();
-    for (stream, read) in read::documents(text, limits)?.into_iter().enumerate() {
-        match read {
+    for (stream, read) in read::documents(text, limits).enumerate() {
+        match read? {
             Err(unreadable) => wrong.push(((stream, 0), Wrong::Unreadable(unreadable))),
             Ok(items) => {
                 for (item, node) in items.into_iter().enumerate() {
@@ -193,10 +193,12 @@ type Position = (usize, usize);
 /// Checks a document. One whose shape is wrong, or a scalar of which has two values, is not looked into further.
 fn check(node: &Node, default_project: &ProjectName) -> Result<Document, Vec<Wrong>> {
     let Resolved { value, pairs, refused } = resolve::resolve(node);
-    let shape = shape::check(&value);
-    if shape.is_err() || !refused.is_empty() {
-        let shape = shape.err().map(Wrong::Fields);
-        return Err(shape.into_iter().chain([Wrong::Values(refused)]).collect());
+    let refused_twice = |refusal: &Refusal| refused.iter().any(|(_, earlier)| earlier.path == refusal.path);
+    let shape = shape::check(&value).err().and_then(|refusals| {
+        Refusals::of(refusals.into_iter().filter(|refusal| !refused_twice(refusal)).collect())
+    });
+    if shape.is_some() || !refused.is_empty() {
+        return Err(shape.map(Wrong::Fields).into_iter().chain([Wrong::Values(refused)]).collect());
     }
     read(value, pairs)
         .and_then(|written| check_rules(written, default_project))

@@ -4,12 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_saphyr::granit_parser::{self, Event, Marker, Parser, ScalarStyle};
+use serde_saphyr::granit_parser::{self, Event, Parser, ScalarStyle};
 
 use crate::shape::Cursor;
 
 use super::schema::json_schema;
 use super::{Position, REFUSALS_MAX};
+use crate::yaml::reading::is_null;
 use crate::yaml::{EVENTS_MAX, Place};
 
 /// The outline of a text.
@@ -37,9 +38,9 @@ impl Outline {
         let mut walk = Walk::default();
         for event in Parser::new_from_str_with_options(text, options).take(EVENTS_MAX) {
             match event {
-                Ok((event, span)) => walk.event(&event, place_of(&span.start)),
+                Ok((event, span)) => walk.event(&event, Place::from(&span.start)),
                 Err(error) => {
-                    walk.outline.syntax_error = Some((place_of(error.marker()), error.info()));
+                    walk.outline.syntax_error = Some((error.marker().into(), error.info()));
                     break;
                 }
             }
@@ -197,11 +198,7 @@ impl Walk {
     }
 }
 
-fn place_of(marker: &Marker) -> Place {
-    Place { line: marker.line() as u64, column: marker.col() as u64 + 1 }
-}
-
 /// True for a document that the reader passes over.
 fn is_empty(text: &str, style: ScalarStyle) -> bool {
-    style == ScalarStyle::Plain && matches!(text, "" | "~" | "null" | "Null" | "NULL")
+    style == ScalarStyle::Plain && is_null(text)
 }

@@ -22,25 +22,26 @@ pub(super) fn utf8<'a>(text: &'a [u8], limits: &Limits) -> Result<&'a str, Refus
 }
 
 /// A document of a stream: the documents that its list holds, or itself.
-type Items = Result<Vec<Rc<Node>>, Unreadable>;
+pub(super) type Items = Result<Vec<Rc<Node>>, Unreadable>;
 
-/// Reads the documents of a text, each as its items when it is a list and as one when not. Empty ones are passed over. After one that breaks
-/// the syntax there is none.
-pub(super) fn documents(text: &str, limits: &Limits) -> Result<Vec<Items>, RefusedText> {
-    let mut documents = Vec::new();
+/// Reads the documents of a text one after the other, each as its items when it is a list and as one when not. Empty ones are passed over.
+/// After one that breaks the syntax there is none.
+///
+/// Each is refused, and none follows, once there are too many.
+pub(super) fn documents(text: &str, limits: &Limits) -> impl Iterator<Item = Result<Items, RefusedText>> {
+    let documents_max = limits.documents_max;
     let mut count = 0;
-    for read in Documents::of(text, limits.depth_max, limits.aliased_nodes_max) {
-        let read = match read {
-            Ok(node) if node.is_null() => continue,
-            Ok(node) => Ok(if let Content::List(items) = &node.content { items.clone() } else { vec![node] }),
-            Err(unreadable) => Err(unreadable),
-        };
+    let read = Documents::of(text, limits.depth_max, limits.aliased_nodes_max);
+    read.filter(|read| !matches!(read, Ok(node) if node.is_null())).map(move |read| {
+        let read = read.map(|node| match &node.content {
+            Content::List(items) => items.clone(),
+            _ => vec![node],
+        });
         count += read.as_ref().map_or(1, Vec::len);
-        if count > limits.documents_max {
-            let rule = format!("the text must hold at most {} documents", limits.documents_max);
-            return Err(RefusedText::of_text(Place::START, &rule));
+        if count <= documents_max {
+            return Ok(read);
         }
-        documents.push(read);
-    }
-    Ok(documents)
+        let rule = format!("the text must hold at most {documents_max} documents");
+        Err(RefusedText::of_text(Place::START, &rule))
+    })
 }

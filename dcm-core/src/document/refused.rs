@@ -14,7 +14,7 @@ pub struct Refused {
     /// The number of the document in the text, from 1; empty ones aren't counted. None for the text as a whole.
     pub document: Option<usize>,
     /// Where the field is: its key, or the item of a list. When it is missing, or is part of what an alias stands for,
-    /// where what it should be in is.
+    /// where what it should be in is. A scalar that has two values is refused where it stands itself.
     pub place: Place,
     /// The field and the rule. The path is empty when the whole document or text is refused.
     pub refusal: Refusal,

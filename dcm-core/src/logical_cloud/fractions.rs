@@ -4,7 +4,8 @@
 use serde_json::Value;
 
 use crate::manifest::{GroupVersionKind, Manifest};
-use crate::refusal::Path;
+use crate::refusal::{Path, REFUSALS_MAX};
+use crate::shape::is_plain;
 
 /// The API groups of namespaced kinds that Kubernetes brings along. A custom resource may have numbers of any kind.
 const GROUPS: [&str; 10] = [
@@ -30,16 +31,18 @@ const OF_LIMIT_RANGES: [&str; 5] = ["default", "defaultRequest", "max", "maxLimi
 const QUANTITIES: [&str; 4] = ["capacity", "divisor", "maximumVolumeSize", "sizeLimit"];
 
 /// Members of an autoscaler that are quantities.
-const OF_AUTOSCALERS: [&str; 2] = ["averageValue", "value"];
+const OF_AUTOSCALERS: [&str; 5] = ["averageValue", "targetAverageValue", "targetValue", "tolerance", "value"];
 
-/// The first number with a fraction where the kind has none: its path and itself.
-pub(super) fn misplaced(manifest: &Manifest) -> Option<(Path, f64)> {
+/// The paths of numbers with a fraction where the kind has none; at most [`REFUSALS_MAX`].
+pub(super) fn misplaced(manifest: &Manifest) -> Vec<Path> {
     let kind = manifest.kind();
     let is_any = &*kind.group == "apps" && &*kind.kind == "ControllerRevision";
     if !GROUPS.contains(&&*kind.group) || is_any {
-        return None;
+        return Vec::new();
     }
-    find(manifest.body(), &Path::root(), &Above { kind, outer: "", own: "" })
+    let mut found = Vec::new();
+    find(manifest.body(), &Path::root(), &Above { kind, outer: "", own: "" }, &mut found);
+    found
 }
 
 /// The members that a value is in.
@@ -60,19 +63,23 @@ impl Above<'_> {
     }
 }
 
-fn find(value: &Value, at: &Path, above: &Above<'_>) -> Option<(Path, f64)> {
+fn find(value: &Value, at: &Path, above: &Above<'_>, found: &mut Vec<Path>) {
     match value {
-        Value::Number(number) if number.is_f64() && !above.is_quantity() => {
-            number.as_f64().map(|fraction| (at.clone(), fraction))
+        Value::Number(number) if number.is_f64() && !above.is_quantity() && found.len() < REFUSALS_MAX => {
+            found.push(at.clone());
         }
         Value::Array(items) => {
-            items.iter().enumerate().find_map(|(index, item)| find(item, &at.item(index), above))
+            for (index, item) in items.iter().enumerate() {
+                find(item, &at.item(index), above, found);
+            }
         }
-        Value::Object(members) => members.iter().find_map(|(key, member)| {
-            let (kind, outer) = (above.kind, above.own);
-            find(member, &at.field(key), &Above { kind, outer, own: key })
-        }),
-        _ => None,
+        Value::Object(members) => {
+            for (key, member) in members {
+                let at = if is_plain(key) { at.field(key) } else { at.key(key) };
+                find(member, &at, &Above { kind: above.kind, outer: above.own, own: key }, found);
+            }
+        }
+        _ => {}
     }
 }
 
@@ -83,7 +90,9 @@ mod tests {
     use super::*;
 
     fn misplaced_in(body: Value) -> Option<String> {
-        misplaced(&Manifest::new(body).unwrap()).map(|(at, fraction)| format!("{at} {fraction}"))
+        let found = misplaced(&Manifest::new(body).unwrap());
+        let found: Vec<String> = found.iter().map(ToString::to_string).collect();
+        (!found.is_empty()).then(|| found.join(", "))
     }
 
     #[test]
@@ -94,19 +103,19 @@ mod tests {
             )
         };
         for (api_version, kind, spec, found) in [
-            ("apps/v1", "Deployment", json!({"replicas": 2.5}), Some("spec.replicas 2.5")),
+            ("apps/v1", "Deployment", json!({"replicas": 2.5}), Some("spec.replicas")),
             (
                 "v1",
                 "Service",
-                json!({"ports": [{"port": 80}, {"port": 80.5}]}),
-                Some("spec.ports[1].port 80.5"),
+                json!({"ports": [{"port": 80.1}, {"port": 80}, {"port": 80.5}]}),
+                Some("spec.ports[0].port, spec.ports[2].port"),
             ),
-            ("policy/v1", "PodDisruptionBudget", json!({"minAvailable": 0.5}), Some("spec.minAvailable 0.5")),
+            ("policy/v1", "PodDisruptionBudget", json!({"minAvailable": 0.5}), Some("spec.minAvailable")),
             (
                 "v1",
                 "Pod",
                 json!({"containers": [{"env": [{"value": 1.5}]}]}),
-                Some("spec.containers[0].env[0].value 1.5"),
+                Some("spec.containers[0].env[0].value"),
             ),
             ("v1", "Pod", json!({"containers": [{"resources": {"limits": {"cpu": 0.5}}}]}), None),
             ("v1", "Pod", json!({"volumes": [{"emptyDir": {"sizeLimit": 1.5}}]}), None),
@@ -118,13 +127,19 @@ mod tests {
                 json!({"metrics": [{"resource": {"target": {"averageValue": 0.5}}}]}),
                 None,
             ),
+            (
+                "autoscaling/v2",
+                "HorizontalPodAutoscaler",
+                json!({"behavior": {"scaleDown": {"tolerance": 0.05}}}),
+                None,
+            ),
             ("example.com/v1", "Widget", json!({"ratio": 0.5}), None),
             ("apps/v1", "Deployment", json!({"replicas": 2.0}), None),
         ] {
             assert_eq!(object(api_version, kind, spec.clone()).as_deref(), found, "{kind} {spec}");
         }
-        let metadata = json!({"name": "a", "annotations": {"limits": 1.5}});
+        let metadata = json!({"name": "a", "annotations": {"a.b/c": 1.5}});
         let annotated = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata});
-        assert_eq!(misplaced_in(annotated).as_deref(), Some("metadata.annotations.limits 1.5"));
+        assert_eq!(misplaced_in(annotated).as_deref(), Some(r#"metadata.annotations["a.b/c"]"#));
     }
 }

@@ -99,12 +99,12 @@ fn one(mut body: Value, own: &Namespace, level: Level, at: &Path, checks: &mut C
         checks.refuse(&at.field("kind"), &manifest.kind().kind, rule);
         return None;
     }
-    if let Some((below, fraction)) = fractions::misplaced(&manifest) {
-        let rule = "must be an integer, or a text in quotes: of the numbers of this kind only quantities have a fraction";
-        checks.refuse(&at.below(&below), &fraction.to_string(), rule);
-        return None;
+    let misplaced = fractions::misplaced(&manifest);
+    for below in &misplaced {
+        let rule = "must be an integer: in this kind only quantities take a fraction; put it in quotes if a text is meant";
+        checks.refuse(&at.below(below), "", rule);
     }
-    Some(manifest)
+    misplaced.is_empty().then_some(manifest)
 }
 
 fn refused_kind(manifest: &Manifest, level: Level) -> Option<&'static str> {

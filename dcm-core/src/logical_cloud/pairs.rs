@@ -14,8 +14,10 @@ use crate::json::Json;
 
 /// An ordered list of maps with any JSON in them, whose numbers keep all the digits that they were written with.
 ///
-/// Held as canonical JSON: without white space, the keys of each map sorted. Read from JSON by [`serde_json`] alone, as other formats give no
-/// access to the digits of a number.
+/// Held as canonical JSON: without white space, the keys of each map sorted. Two lists are equal where their texts are, so `1.5` and `1.50` differ.
+/// Read and written by [`serde_json`] alone, as other formats give no access to the digits of a number; [`yaml::write`](crate::yaml::write())
+/// keeps them, and a [`Value`] holds them only as far as 64 bits do. A text with such JSON is read, too: a store that takes values gets it where a
+/// number would lose digits.
 ///
 /// ```
 /// use dcm_core::logical_cloud::Pairs;

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use serde_saphyr::granit_parser::{ErrorKind, Event, Marker, Options, Parser, ScalarStyle, StrInput, Tag};
+use serde_saphyr::granit_parser::{ErrorKind, Event, Options, Parser, ScalarStyle, StrInput, Tag};
 
-use super::{EVENTS_MAX, NODES_MAX, Place, Unreadable};
+use super::{ALIASED_BYTES_MAX, EVENTS_MAX, NODES_MAX, Place, Unreadable};
 
 /// A list, mapping or scalar.
 pub(crate) struct Node {
@@ -16,6 +16,8 @@ pub(crate) struct Node {
     pub(crate) content: Content,
     /// How many lists, mappings and scalars it stands for, itself included.
     nodes: usize,
+    /// How many bytes of scalars it stands for.
+    bytes: usize,
     /// How deep the lists and mappings in it are nested, itself included.
     height: usize,
 }
@@ -48,6 +50,11 @@ pub(crate) struct Key {
 }
 
 impl Node {
+    fn of_scalar(scalar: Scalar, place: Place) -> Self {
+        let bytes = scalar.text.len();
+        Self { place, content: Content::Scalar(scalar), nodes: 1, bytes, height: 0 }
+    }
+
     /// The member of a mapping with this key.
     pub(crate) fn member(&self, key: &str) -> Option<&Rc<Self>> {
         let Content::Mapping(members) = &self.content else { return None };
@@ -99,10 +106,10 @@ impl Iterator for Documents<'_> {
                     self.ended = true;
                     let rule =
                         matches!(error.kind(), ErrorKind::UnknownAnchor).then(|| UNKNOWN_ANCHOR.to_owned());
-                    return Some(Err(broken.unwrap_or(Unreadable { place: place_of(error.marker()), rule })));
+                    return Some(Err(broken.unwrap_or(Unreadable { place: error.marker().into(), rule })));
                 }
             };
-            let place = place_of(&span.start);
+            let place = Place::from(&span.start);
             match event {
                 Event::DocumentEnd => break,
                 _ if count >= EVENTS_MAX => {
@@ -151,6 +158,7 @@ struct Document {
     aliased_nodes_max: usize,
     nodes: usize,
     aliased_nodes: usize,
+    aliased_bytes: usize,
     /// The lists and mappings that are open, the innermost last.
     open: Vec<Open>,
     /// What each anchor stands for, once it is complete.
@@ -164,6 +172,7 @@ struct Open {
     /// 0 for none.
     anchor: usize,
     nodes: usize,
+    bytes: usize,
     height: usize,
     inside: Inside,
 }
@@ -177,17 +186,26 @@ enum Inside {
 impl Document {
     fn new(depth_max: usize, aliased_nodes_max: usize) -> Self {
         let (open, anchors) = (Vec::new(), BTreeMap::new());
-        Self { depth_max, aliased_nodes_max, nodes: 0, aliased_nodes: 0, open, anchors, root: None }
+        Self {
+            depth_max,
+            aliased_nodes_max,
+            nodes: 0,
+            aliased_nodes: 0,
+            aliased_bytes: 0,
+            open,
+            anchors,
+            root: None,
+        }
     }
 
     fn event(&mut self, event: Event<'_>, place: Place) -> Result<(), Broken> {
         match event {
             Event::Scalar(text, style, anchor, tag) => {
                 self.count(place)?;
-                let plain = style == ScalarStyle::Plain && !is_text(tag.as_deref(), place)?;
+                must_be(tag.as_deref(), "str", place)?;
+                let plain = style == ScalarStyle::Plain && tag.is_none();
                 let scalar = Scalar { text: text.into(), plain };
-                let node = Rc::new(Node { place, content: Content::Scalar(scalar), nodes: 1, height: 0 });
-                self.complete(node, anchor)
+                self.complete(Rc::new(Node::of_scalar(scalar, place)), anchor)
             }
             Event::SequenceStart(_, anchor, tag) => {
                 must_be(tag.as_deref(), "seq", place)?;
@@ -210,7 +228,7 @@ impl Document {
 
     fn begin(&mut self, place: Place, anchor: usize, inside: Inside) -> Result<(), Broken> {
         self.count(place)?;
-        self.open.push(Open { place, anchor, nodes: 1, height: 1, inside });
+        self.open.push(Open { place, anchor, nodes: 1, bytes: 0, height: 1, inside });
         self.within_depth(0, place)
     }
 
@@ -224,12 +242,14 @@ impl Document {
     }
 
     fn end(&mut self) -> Result<(), Broken> {
-        let Some(Open { place, anchor, nodes, height, inside }) = self.open.pop() else { return Ok(()) };
+        let Some(Open { place, anchor, nodes, bytes, height, inside }) = self.open.pop() else {
+            return Ok(());
+        };
         let content = match inside {
             Inside::List(items) => Content::List(items),
             Inside::Mapping(members, ..) => Content::Mapping(members),
         };
-        self.complete(Rc::new(Node { place, content, nodes, height }), anchor)
+        self.complete(Rc::new(Node { place, content, nodes, bytes, height }), anchor)
     }
 
     fn alias(&mut self, anchor: usize, place: Place) -> Result<(), Broken> {
@@ -243,12 +263,15 @@ impl Document {
             let rule = format!("must have aliases (*…) for at most {} nodes in all", self.aliased_nodes_max);
             return Err(Broken::Limit(Unreadable { place, rule: Some(rule) }));
         }
+        self.aliased_bytes = self.aliased_bytes.saturating_add(target.bytes);
+        if self.aliased_bytes > ALIASED_BYTES_MAX {
+            let rule = format!("must have aliases (*…) for at most {ALIASED_BYTES_MAX} bytes in all");
+            return Err(Broken::Limit(Unreadable { place, rule: Some(rule) }));
+        }
         self.within_depth(target.height, place)?;
         // Whether a scalar is right depends on where it is used.
         let node = match &target.content {
-            Content::Scalar(scalar) => {
-                Rc::new(Node { place, content: Content::Scalar(scalar.clone()), nodes: 1, height: 0 })
-            }
+            Content::Scalar(scalar) => Rc::new(Node::of_scalar(scalar.clone(), place)),
             _ => target,
         };
         self.put(node, place)
@@ -270,6 +293,7 @@ impl Document {
             return Ok(());
         };
         open.nodes += node.nodes;
+        open.bytes += node.bytes;
         open.height = open.height.max(node.height + 1);
         match &mut open.inside {
             Inside::List(items) => items.push(node),
@@ -296,19 +320,10 @@ fn key(node: &Node, place: Place, keys: &mut BTreeSet<Rc<str>>) -> Result<Key, B
     Ok(Key { place, scalar: scalar.clone() })
 }
 
-/// True where a tag makes a scalar a text whatever it looks like.
-fn is_text(tag: Option<&Tag>, place: Place) -> Result<bool, Broken> {
-    must_be(tag, "str", place).map(|()| tag.is_some())
-}
-
 /// Refuses any tag but one: that of the core schema, which adds nothing.
 fn must_be(tag: Option<&Tag>, name: &str, place: Place) -> Result<(), Broken> {
     match tag {
         Some(tag) if tag.core_suffix() != Some(name) => Err(rule(place, "must not have tags (!…)")),
         _ => Ok(()),
     }
-}
-
-fn place_of(marker: &Marker) -> Place {
-    Place { line: marker.line() as u64, column: marker.col() as u64 + 1 }
 }

@@ -108,7 +108,9 @@ pub(crate) fn kubectl(text: &str) -> Reading {
         _ => {}
     }
     if text.starts_with('.') {
-        return if is_float(text) { finite_or_text(text) } else { Reading::Text };
+        // `strconv.ParseFloat` takes an underscore between two digits.
+        let plain = without_separators(text);
+        return if is_float(&plain) { finite_or_text(&plain) } else { Reading::Text };
     }
     if !text.starts_with(|first: char| first.is_ascii_digit() || matches!(first, '+' | '-')) {
         return Reading::Text;
@@ -126,7 +128,9 @@ pub(crate) fn kubectl(text: &str) -> Reading {
 /// The key that `kubectl` makes of a plain scalar; none where it refuses the mapping.
 pub(crate) fn kubectl_key(text: &str) -> Option<String> {
     match kubectl(text) {
-        Reading::Null | Reading::NotFinite => None,
+        Reading::Null => None,
+        Reading::NotFinite if text.to_ascii_lowercase() == ".nan" => Some(".nan".to_owned()),
+        Reading::NotFinite => Some(if text.starts_with('-') { "-.inf" } else { ".inf" }.to_owned()),
         Reading::Integer(key) => i64::try_from(key).ok().map(|key| key.to_string()),
         Reading::Float(key) => Some(go_float(key)),
         Reading::Bool(key) => Some(key.to_string()),
@@ -170,6 +174,16 @@ fn go_integer(text: &str) -> Option<Reading> {
     let signs = unsigned.len() < text.len();
     let fits = matches!(read, Reading::Integer(value) if !signs || i64::try_from(value).is_ok());
     fits.then_some(read)
+}
+
+/// The text without the underscores that stand between two digits.
+fn without_separators(text: &str) -> String {
+    let is_digit = |at: Option<&u8>| at.is_some_and(u8::is_ascii_digit);
+    let bytes = text.as_bytes();
+    let kept = text.char_indices().filter(|(at, character)| {
+        *character != '_' || !(is_digit(bytes.get(at.wrapping_sub(1))) && is_digit(bytes.get(at + 1)))
+    });
+    kept.map(|(_, character)| character).collect()
 }
 
 /// What go-yaml tries last: a sign between `0b` and the digits.
@@ -251,6 +265,9 @@ mod tests {
             ("1e3", Float(1000.0), Float(1000.0)),
             (".5", Float(0.5), Float(0.5)),
             ("5.", Float(5.0), Float(5.0)),
+            (".5_0", Float(0.5), Text),
+            ("._5", Text, Text),
+            (".5__0", Text, Text),
             ("1:30", Text, Text),
             ("2001-01-01", Text, Text),
             ("18446744073709551615", Integer(u64::MAX.into()), Integer(u64::MAX.into())),
@@ -289,7 +306,9 @@ mod tests {
             ("a.b/c", Some("a.b/c")),
             ("18446744073709551615", None),
             ("null", None),
-            (".inf", None),
+            (".inf", Some(".inf")),
+            ("-.INF", Some("-.inf")),
+            (".NaN", Some(".nan")),
         ] {
             assert_eq!(kubectl_key(text).as_deref(), key, "{text}");
         }

@@ -20,7 +20,7 @@ const WORDS: &str = "y Y n N yes Yes YES yEs no No NO on On ON off Off OFF oFF t
     NULL nULL t f none";
 
 /// Texts that a reader of YAML may take for a number or a date.
-const NUMBERS: &str = "0 00 01 07 08 0755 0o755 0O755 0o8 0x1F 0X1f 0xg 0b101 0B101 0b2 0b-101 0b+1 1_000 1__0 1_ _1 0_7 0x_1F 1_0.5 \
+const NUMBERS: &str = ".5_0 ._5 .5__0 .5_ .1e1_0 0 00 01 07 08 0755 0o755 0O755 0o8 0x1F 0X1f 0xg 0b101 0B101 0b2 0b-101 0b+1 1_000 1__0 1_ _1 0_7 0x_1F 1_0.5 \
     1e3 1E3 1e+3 1e-3 1_0e3 1e e3 1.5 1. .5 . ..5 1.5e3 .5e-1 1.5.2 1e400 1e-400 12e4 123456789 2147483648 \
     9223372036854775807 9223372036854775808 18446744073709551615 9007199254740993 1:30 190:20:30 2026-01-01 \
     2026-1-1 2026-01-01T10:00:00Z 1-2 1/2 1,000 ١ 0.10 100.0 1e20 123e18";
@@ -185,7 +185,7 @@ async fn an_api_server_takes_what_is_written_in_each_way_that_has_one_value() {
     }
     let quotas = kubectl(cluster, &["--namespace", "values", "get", "resourcequota", "-o", "json"]);
     let quotas: Value = serde_json::from_str(&quotas).unwrap();
-    let hard = json!({"pods": "16", "limits.cpu": "2500m", "limits.memory": "1e9"});
+    let hard = json!({"pods": "16", "limits.cpu": "2500m", "limits.memory": "1G"});
     assert_eq!(quotas["items"][0]["spec"]["hard"], hard);
     are_kept(&installation.person);
     installation.terminate("values").done();
@@ -234,5 +234,45 @@ fn key_value_pairs_keep_their_digits_over_each_api_and_in_the_registration_of_a_
         json!({"metadata": {"name": "m"}, "spec": {"kv": PAIRS}})
     ));
     assert!(refused.starts_with("422"), "{refused}");
+    server.stop();
+}
+
+#[test]
+fn a_document_over_http_is_read_as_one_of_a_command() {
+    let server = Server::serving(User::new(), &["--listen", "127.0.0.1:0"]).0;
+    server.ask("PUT /v2/projects/default\n\n{\"metadata\": {}}");
+    let put = |spec: &str| {
+        let document = format!(
+            "{{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {{name: values}}, spec: {{{spec}}}}}"
+        );
+        server.ask(&format!(
+            "PUT /v2/projects/default/logical-clouds/values/document\nContent-Type: application/yaml\n\n{document}"
+        ))
+    };
+    for (spec, detail) in [
+        (
+            "quotas: [{name: q, hard: {pods: 010}}]",
+            "is 8 for kubectl and 10 here: write 8 or 0o10, or put it in quotes",
+        ),
+        (
+            "manifests: [{apiVersion: v1, kind: ServiceAccount, metadata: {name: a}, automountServiceAccountToken: no}]",
+            "is false for kubectl and the text",
+        ),
+        (
+            "manifests: [{apiVersion: v1, kind: Service, metadata: {name: a}, spec: {healthCheckNodePort: 1.5}}]",
+            "must be an integer: in this kind",
+        ),
+    ] {
+        let answer = put(spec);
+        assert!(answer.starts_with("422") && answer.contains(detail), "{answer}");
+    }
+    let made = put("labels: {tier: 010}, keyValues: [{name: k, kv: [{n: 123456789012345678901234}]}]");
+    assert!(made.starts_with("201"), "{made}");
+    let read = server.ask("GET /v2/projects/default/logical-clouds/values/document");
+    let compact: String = read.split_whitespace().collect();
+    assert!(
+        compact.contains(r#""kv":[{"n":123456789012345678901234}]"#) && compact.contains(r#""tier":"010""#),
+        "{read}"
+    );
     server.stop();
 }

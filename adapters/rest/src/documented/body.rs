@@ -65,10 +65,10 @@ impl<T: Shaped, S: Send + Sync> FromRequest<S> for Body<T> {
 impl<T: Shaped> Body<T> {
     /// Reads a body.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, Problem> {
-        let mut read = json::read(bytes).map_err(|error| Problem::new(Kind::Malformed, error.to_string()))?;
-        let mut sent = std::mem::take(&mut read.value);
+        let malformed = |error: serde_json::Error| Problem::new(Kind::Malformed, error.to_string());
+        let mut sent = json::read(bytes).map_err(malformed)?;
         shape::check(T::schema(), &sent)?;
-        read.keep_digits(&mut sent);
+        json::keep_digits(bytes, &mut sent).map_err(malformed)?;
         let Ok(read) = T::deserialize(&sent) else {
             shape::check_choices(T::schema(), &sent)?;
             return Err(Problem::new(Kind::Invalid, OTHER_SHAPE));

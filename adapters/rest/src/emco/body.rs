@@ -84,16 +84,16 @@ pub(super) fn read<T: Document>(bytes: &[u8]) -> Result<T, Problem> {
         return Err(Problem::new(StatusCode::BAD_REQUEST, "Empty body"));
     }
     let unread = |text: String| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, text);
-    let mut body = json::read_first(bytes).map_err(|error| match error.is_eof() {
+    let mut value = json::read_first(bytes).map_err(|error| match error.is_eof() {
         true => unread("unexpected EOF".to_owned()),
         false => unread(error.to_string()),
     })?;
-    let mut value = std::mem::take(&mut body.value);
     fold(&mut value, T::SHAPE).map_err(unread)?;
     if value.pointer("/spec/kv").is_some_and(Value::is_string) {
         return Err(unread("json: cannot unmarshal string into a list".to_owned()));
     }
-    body.keep_digits(&mut value);
+    json::keep_digits(bytes, &mut value)
+        .map_err(|error| unread(format!("json: cannot unmarshal: {error}")))?;
     // Go takes a whole document that is null for an empty one, too.
     let value = if value.is_null() { Value::Object(Map::new()) } else { value };
     T::deserialize(value).map_err(|error| unread(format!("json: cannot unmarshal: {error}")))

@@ -144,11 +144,24 @@ fn texts() -> Vec<BadDocument> {
             &["document 1, line 6, column 38: spec.namespace: must not have tags (!…)"],
         ),
         bad(
-            "a number without end",
-            spec("manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, data: {a: .inf}}]"),
+            "aliases that stand for millions of bytes",
+            spec(&format!(
+                "keyValues: [{{name: a, kv: [{{a: &a {}}}, {{b: [{}]}}]}}]",
+                "x".repeat(1024 * 1024),
+                "*a, ".repeat(9)
+            )),
             Reader,
             &[
-                r#"document 1, line 6, column 80: spec.manifests[0].data.a: must be a finite number, or a text in quotes (found ".inf")"#,
+                "document 1, line 6, column 1048653: spec.keyValues[0].kv[1].b: must have aliases (*…) for at most 8388608 bytes in all",
+            ],
+        ),
+        bad("tags of scalars in quotes", metadata("name: a\n  description: !!int \"3\""), Reader, &["?"]),
+        bad(
+            "a number without end",
+            spec("manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, more: {a: .inf}}]"),
+            Reader,
+            &[
+                r#"document 1, line 6, column 80: spec.manifests[0].more.a: must be a finite number, or put it in quotes (found ".inf")"#,
             ],
         ),
         bad(
