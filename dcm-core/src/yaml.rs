@@ -18,6 +18,7 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 use serde_saphyr::budget::BudgetBreach;
+#[cfg(feature = "logical-cloud")]
 use serde_saphyr::granit_parser::Marker;
 use serde_saphyr::{DuplicateKeyPolicy, Error, MergeKeyPolicy, NonFiniteFloatPolicy, Options};
 
@@ -32,6 +33,7 @@ pub const ALIASED_NODES_MAX: usize = 10_000;
 pub const NODES_MAX: usize = 250_000;
 
 /// Most bytes of scalars that all aliases of one text may stand for.
+#[cfg(feature = "logical-cloud")]
 pub(crate) const ALIASED_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Most events of the parser. The lists and mappings of a document have two events each, its scalars one.
@@ -51,6 +53,7 @@ impl Place {
     pub const START: Self = Self { line: 1, column: 1 };
 }
 
+#[cfg(feature = "logical-cloud")]
 impl From<&Marker> for Place {
     fn from(marker: &Marker) -> Self {
         Self { line: marker.line() as u64, column: marker.col() as u64 + 1 }

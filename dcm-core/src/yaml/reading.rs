@@ -129,7 +129,7 @@ pub(crate) fn kubectl(text: &str) -> Reading {
 pub(crate) fn kubectl_key(text: &str) -> Option<String> {
     match kubectl(text) {
         Reading::Null => None,
-        Reading::NotFinite if text.to_ascii_lowercase() == ".nan" => Some(".nan".to_owned()),
+        Reading::NotFinite if text.eq_ignore_ascii_case(".nan") => Some(".nan".to_owned()),
         Reading::NotFinite => Some(if text.starts_with('-') { "-.inf" } else { ".inf" }.to_owned()),
         Reading::Integer(key) => i64::try_from(key).ok().map(|key| key.to_string()),
         Reading::Float(key) => Some(go_float(key)),

@@ -155,7 +155,12 @@ fn texts() -> Vec<BadDocument> {
                 "document 1, line 6, column 1048653: spec.keyValues[0].kv[1].b: must have aliases (*…) for at most 8388608 bytes in all",
             ],
         ),
-        bad("tags of scalars in quotes", metadata("name: a\n  description: !!int \"3\""), Reader, &["?"]),
+        bad(
+            "tags of scalars in quotes",
+            metadata("name: a\n  description: !!int \"3\""),
+            Schema,
+            &["document 1, line 5, column 22: metadata.description: must not have tags (!…)"],
+        ),
         bad(
             "a number without end",
             spec("manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}, more: {a: .inf}}]"),
