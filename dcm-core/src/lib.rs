@@ -15,7 +15,8 @@
 //! | Logical clouds, their documents, and how they are rendered (feature `logical-cloud`) | `logical_cloud`, `document`, `shape`, `render` |
 //! | Keys, requests and checks of certificates (feature `pki`) | `pki` |
 //! | Records of external programs that are called when an app context is made (feature `logical-cloud`) | `controller` |
-//! | Kubeconfigs, rights that a cluster must grant, the use cases (feature `logical-cloud`) | `kubeconfig`, `preflight`, `service` |
+//! | Kubeconfigs (written with the feature `logical-cloud`, read with `yaml`) | `kubeconfig` |
+//! | Rights that a cluster must grant, the use cases (feature `logical-cloud`) | `preflight`, `service` |
 //! | Kinds of problems that a server tells (feature `logical-cloud`) | `problem` |
 //! | The reader of YAML and JSON from outside (feature `yaml`) | `yaml` |
 //!
@@ -44,7 +45,7 @@ pub mod fields;
 pub mod hash;
 pub mod host;
 pub mod ignored;
-#[cfg(feature = "logical-cloud")]
+#[cfg(feature = "yaml")]
 pub mod kubeconfig;
 #[cfg(feature = "logical-cloud")]
 pub mod logical_cloud;

@@ -1,4 +1,5 @@
-//! The reader of YAML and JSON texts that come from outside: documents, kubeconfigs, and the files of settings, contexts and tokens.
+//! The reader of YAML and JSON texts that come from outside: documents, and the files of settings, contexts and tokens. Kubeconfigs have
+//! a reader of their own, with the limits of this one, which takes what client-go takes.
 //!
 //! A few hundred bytes of YAML can stand for millions of nodes: aliases of aliases, or lists nested without end. So each text has
 //! limits: how deep it is nested, how many nodes it has, and how many nodes all of its aliases stand for. What has two readings is
@@ -6,7 +7,7 @@
 
 #[cfg(feature = "logical-cloud")]
 pub(crate) mod compose;
-#[cfg(feature = "logical-cloud")]
+#[cfg_attr(not(feature = "logical-cloud"), allow(dead_code, reason = "documents alone compare readings"))]
 pub(crate) mod reading;
 #[cfg(feature = "logical-cloud")]
 mod write;
@@ -18,7 +19,6 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 use serde_saphyr::budget::BudgetBreach;
-#[cfg(feature = "logical-cloud")]
 use serde_saphyr::granit_parser::Marker;
 use serde_saphyr::{DuplicateKeyPolicy, Error, MergeKeyPolicy, NonFiniteFloatPolicy, Options};
 
@@ -33,7 +33,6 @@ pub const ALIASED_NODES_MAX: usize = 10_000;
 pub const NODES_MAX: usize = 250_000;
 
 /// Most bytes of scalars that all aliases of one text may stand for.
-#[cfg(feature = "logical-cloud")]
 pub(crate) const ALIASED_BYTES_MAX: usize = 8 * 1024 * 1024;
 
 /// Most events of the parser. The lists and mappings of a document have two events each, its scalars one.
@@ -53,7 +52,6 @@ impl Place {
     pub const START: Self = Self { line: 1, column: 1 };
 }
 
-#[cfg(feature = "logical-cloud")]
 impl From<&Marker> for Place {
     fn from(marker: &Marker) -> Self {
         Self { line: marker.line() as u64, column: marker.col() as u64 + 1 }

@@ -11,6 +11,7 @@ mod drawing;
 mod duration;
 mod exit;
 mod folders;
+mod in_place;
 mod lane_tree;
 mod limits;
 mod log;

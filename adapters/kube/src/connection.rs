@@ -10,6 +10,7 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dcm_core::port::cluster::Error;
+use dcm_core::secret::Secret;
 use futures::{FutureExt as _, TryFutureExt as _};
 use http::{HeaderValue, Uri};
 use hyper::rt::{Read, Write};
@@ -18,10 +19,11 @@ use hyper_util::client::legacy::connect::proxy::{SocksV5, Tunnel};
 use hyper_util::client::legacy::connect::{Connection, HttpConnector};
 use kube::Config;
 use kube::client::ConfigExt as _;
-use kube::config::Kubeconfig;
+use kube::config::{AuthInfo, Kubeconfig};
 use tower::{BoxError, Service, ServiceBuilder, service_fn};
 
 use crate::budget::Budget;
+use crate::embedded;
 use crate::environment::{InvalidVariable, Named};
 use crate::establish::Establish;
 use crate::failure::{error_below, error_of_client, kubeconfig_rule, unusable};
@@ -207,6 +209,11 @@ fn config_of(mut kubeconfig: Kubeconfig) -> Result<Config, Error> {
     let mut named = None;
     for cluster in kubeconfig.clusters.iter_mut().filter_map(|named| named.cluster.as_mut()) {
         named = std::mem::replace(&mut cluster.proxy_url, cluster.server.clone());
+        embedded::read_authorities(cluster)?;
+    }
+    for user in kubeconfig.auth_infos.iter_mut().filter_map(|named| named.auth_info.as_mut()) {
+        embedded::read_identity(user)?;
+        choose_token(user)?;
     }
     let mut config = Config::try_from(kubeconfig).map_err(|error| unusable(kubeconfig_rule(&error)))?;
     config.proxy_url = None;
@@ -214,6 +221,25 @@ fn config_of(mut kubeconfig: Kubeconfig) -> Result<Config, Error> {
         cluster.proxy_url = named;
     }
     Ok(config)
+}
+
+/// Of a token and a file with one, client-go takes the file's where it can be read, without the white space around it. kube would send
+/// that, too: then the token is taken now, and the file is read again for the next connection.
+fn choose_token(user: &mut AuthInfo) -> Result<(), Error> {
+    let Some(file) = &user.token_file else { return Ok(()) };
+    let text =
+        embedded::read_file(file).ok().and_then(|bytes| String::from_utf8(bytes).ok()).map(Secret::new);
+    let token = text.as_ref().map(|text| text.expose().trim()).filter(|token| !token.is_empty());
+    if !token.is_none_or(crate::kubeconfig::can_be_sent) {
+        return Err(unusable("users[].user.tokenFile: must hold a token that can be sent in a header"));
+    }
+    match (&text, token) {
+        (Some(text), Some(token)) if token == text.expose() => user.token = None,
+        (_, Some(token)) => (user.token, user.token_file) = (Some(token.to_owned().into()), None),
+        (_, None) if user.token.is_some() => user.token_file = None,
+        (_, None) => {}
+    }
+    Ok(())
 }
 
 fn client<H>(

@@ -1,14 +1,19 @@
 //! What a kubeconfig that we are given may do.
 //!
 //! It is input from outside: it can name programs to run and files to read. [`check`] takes one apart without doing
-//! any of that, and keeps only what its current context uses.
+//! any of that, and keeps only what its current context uses. It is read as client-go reads it ([`Given`]).
 
 use std::collections::BTreeSet;
 
+use dcm_core::kubeconfig::{Content, Given, Invalid};
 use dcm_core::port::cluster::Error;
 use dcm_core::secret::Secret;
-use dcm_core::yaml::{self, Place, Unreadable};
-use kube::config::{AuthInfo, Cluster, ExecConfig, ExecInteractiveMode, Kubeconfig};
+use dcm_core::yaml::{Place, Unreadable};
+use http::HeaderValue;
+use kube::config::{AuthInfo, Cluster, Context, ExecConfig, ExecInteractiveMode, Kubeconfig};
+use secrecy::ExposeSecret as _;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
 
 use crate::embedded;
 use crate::proxy::ProxyUrl;
@@ -81,7 +86,7 @@ pub enum Refusal {
         /// Column, from 1.
         column: u64,
     },
-    /// It breaks a limit or rule of the [reader](yaml).
+    /// It breaks a limit or rule of the [reader](dcm_core::yaml).
     #[error(transparent)]
     Limit(Unreadable),
     /// A field breaks a rule.
@@ -89,6 +94,14 @@ pub enum Refusal {
     Field {
         /// Path of the field, such as `users[].user.exec`.
         path: &'static str,
+        /// The rule that it breaks.
+        rule: &'static str,
+    },
+    /// A field has what client-go does not take.
+    #[error("{path}: {rule}")]
+    Form {
+        /// Path of the field, such as `users[0].user.token`.
+        path: String,
         /// The rule that it breaks.
         rule: &'static str,
     },
@@ -103,6 +116,23 @@ pub enum Refusal {
         permission: Permission,
     },
 }
+
+impl From<Invalid> for Refusal {
+    fn from(invalid: Invalid) -> Self {
+        match invalid {
+            Invalid::TooLarge => Self::TooLarge,
+            Invalid::Syntax { line, column } => Self::Malformed { line, column },
+            Invalid::Limit { line, column, rule } => {
+                Self::Limit(Unreadable { place: Place { line, column }, rule: Some(rule) })
+            }
+            Invalid::Field { path, rule } if !path.is_empty() => Self::Form { path, rule },
+            Invalid::Field { .. } | Invalid::Encoding { .. } => NOT_ONE,
+        }
+    }
+}
+
+/// The refusal of a text as a whole.
+const NOT_ONE: Refusal = Refusal::Malformed { line: 1, column: 1 };
 
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
@@ -158,9 +188,11 @@ impl std::fmt::Debug for Checked {
 /// # Errors
 /// [`Refusal`].
 pub fn check(text: &Secret, allowed: &Allowed) -> Result<Checked, Refusal> {
-    let given = parse(text.expose())?;
-    let (context, cluster, user) = select(&given)?;
-    let proxy = check_cluster(&cluster, allowed)?;
+    if text.expose().len() > KUBECONFIG_BYTES_MAX {
+        return Err(Refusal::TooLarge);
+    }
+    let (context, mut cluster, user) = select(&Given::read(text)?)?;
+    let proxy = check_cluster(&mut cluster, allowed)?;
     let user = check_user(user, allowed)?;
     let server = cluster.server.clone().unwrap_or_default();
     Ok(Checked { kubeconfig: single(&context, cluster, user), proxy, server })
@@ -174,50 +206,51 @@ fn forbid<T>(path: &'static str, rule: &'static str, permission: Permission) -> 
     Err(Refusal::NotAllowed { path, rule, permission })
 }
 
-fn parse(text: &str) -> Result<Kubeconfig, Refusal> {
-    if text.len() > KUBECONFIG_BYTES_MAX {
-        return Err(Refusal::TooLarge);
-    }
-    yaml::read(text).map_err(|unreadable| match unreadable {
-        Unreadable { place: Place { line, column }, rule: None } => Refusal::Malformed { line, column },
-        limit => Refusal::Limit(limit),
-    })
-}
-
-/// The one item of a name.
-fn the_one<'a, T>(
-    mut items: impl Iterator<Item = &'a T>,
-    path: &'static str,
-) -> Result<Option<&'a T>, Refusal> {
-    let first = items.next();
-    if items.next().is_some() { refuse(path, "is there more than once under this name") } else { Ok(first) }
-}
-
 /// Context, cluster and user that the current context means.
-fn select(given: &Kubeconfig) -> Result<(kube::config::Context, Cluster, AuthInfo), Refusal> {
-    let Some(current) = given.current_context.as_ref().filter(|name| !name.is_empty()) else {
+fn select(given: &Given) -> Result<(Context, Cluster, AuthInfo), Refusal> {
+    let Some(current) = given.current_context() else {
         return refuse("current-context", "must name a context");
     };
-    let context = the_one(given.contexts.iter().filter(|context| &context.name == current), "contexts[]")?
-        .and_then(|context| context.context.clone());
-    let Some(context) = context else {
+    let Some(context) = given.context(current) else {
         return refuse("current-context", "names a context that is not there");
     };
-    let cluster =
-        the_one(given.clusters.iter().filter(|cluster| cluster.name == context.cluster), "clusters[]")?
-            .and_then(|cluster| cluster.cluster.clone());
-    let Some(cluster) = cluster else {
+    let Some(cluster) = given.cluster(context.text("cluster").unwrap_or_default()) else {
         return refuse("contexts[].context.cluster", "names a cluster that is not there");
     };
-    let Some(name) = context.user.clone().filter(|name| !name.is_empty()) else {
-        return Ok((context, cluster, AuthInfo::default()));
+    cluster.check_cluster()?;
+    let user = match (context.text("user"), given.user(context.text("user").unwrap_or_default())) {
+        (Some(_), None) => return refuse("contexts[].context.user", "names a user that is not there"),
+        (_, user) => user,
     };
-    let user = the_one(given.auth_infos.iter().filter(|user| user.name == name), "users[]")?
-        .and_then(|user| user.auth_info.clone());
-    let Some(user) = user else {
-        return refuse("contexts[].context.user", "names a user that is not there");
-    };
-    Ok((context, cluster, user))
+    let user = user.map(|user| user.check_user().map(|()| user)).transpose()?;
+    let user = user.map(|user| without_extensions(user.fields)).unwrap_or_default();
+    Ok((typed(of_context(context))?, typed(with_whole_extensions(cluster))?, typed(user)?))
+}
+
+/// Fields that have the form of the type, which [`Given`] has seen to.
+fn typed<T: DeserializeOwned>(fields: Map<String, Value>) -> Result<T, Refusal> {
+    serde_json::from_value(Value::Object(fields)).map_err(|_| NOT_ONE)
+}
+
+fn of_context(context: Content) -> Map<String, Value> {
+    let mut fields = without_extensions(context.fields);
+    fields.entry("cluster").or_insert_with(|| "".into());
+    fields
+}
+
+fn without_extensions(mut fields: Map<String, Value>) -> Map<String, Value> {
+    fields.remove("extensions");
+    fields
+}
+
+/// A program may need them, and the type needs them whole.
+fn with_whole_extensions(cluster: Content) -> Map<String, Value> {
+    let mut fields = cluster.fields;
+    let extensions = fields.get_mut("extensions").and_then(Value::as_array_mut);
+    for extension in extensions.into_iter().flatten() {
+        *extension = json!({"name": extension["name"].as_str().unwrap_or_default(), "extension": extension["extension"]});
+    }
+    fields
 }
 
 fn check_server(server: &str, allowed: &Allowed) -> Result<(), Refusal> {
@@ -239,14 +272,14 @@ fn check_server(server: &str, allowed: &Allowed) -> Result<(), Refusal> {
     }
 }
 
-fn check_cluster(cluster: &Cluster, allowed: &Allowed) -> Result<Option<ProxyUrl>, Refusal> {
+fn check_cluster(cluster: &mut Cluster, allowed: &Allowed) -> Result<Option<ProxyUrl>, Refusal> {
     check_server(cluster.server.as_deref().unwrap_or_default(), allowed)?;
     if cluster.insecure_skip_tls_verify == Some(true) && !allowed.insecure {
         let path = "clusters[].cluster.insecure-skip-tls-verify";
         return forbid(path, "is not allowed", Permission::Insecure);
     }
     check_file(cluster.certificate_authority.as_ref(), "clusters[].cluster.certificate-authority", allowed)?;
-    embedded::check_authorities(cluster)?;
+    embedded::settle_authorities(cluster)?;
     let Some(proxy) = cluster.proxy_url.as_deref().filter(|url| !url.is_empty()) else {
         return Ok(None);
     };
@@ -261,7 +294,8 @@ fn check_user(mut user: AuthInfo, allowed: &Allowed) -> Result<AuthInfo, Refusal
     check_file(user.client_certificate.as_ref(), "users[].user.client-certificate", allowed)?;
     check_file(user.client_key.as_ref(), "users[].user.client-key", allowed)?;
     check_file(user.token_file.as_ref(), "users[].user.tokenFile", allowed)?;
-    embedded::check_identity(&user)?;
+    embedded::settle_identity(&mut user)?;
+    check_token(&user)?;
     if user.auth_provider.is_some() && allowed.exec_commands != Commands::Any {
         let rule = "may run a program, which is not allowed";
         return forbid("users[].user.auth-provider", rule, Permission::ExecCommands);
@@ -270,6 +304,20 @@ fn check_user(mut user: AuthInfo, allowed: &Allowed) -> Result<AuthInfo, Refusal
         check_exec(exec, &allowed.exec_commands)?;
     }
     Ok(user)
+}
+
+/// Where it could not be sent, kube panics.
+fn check_token(user: &AuthInfo) -> Result<(), Refusal> {
+    let Some(token) = &user.token else { return Ok(()) };
+    if can_be_sent(token.expose_secret()) {
+        Ok(())
+    } else {
+        refuse("users[].user.token", "can't be sent in a header")
+    }
+}
+
+pub(crate) fn can_be_sent(token: &str) -> bool {
+    HeaderValue::try_from(format!("Bearer {token}")).is_ok()
 }
 
 fn check_file(file: Option<&String>, path: &'static str, allowed: &Allowed) -> Result<(), Refusal> {
@@ -296,9 +344,9 @@ fn check_exec(exec: &mut ExecConfig, commands: &Commands) -> Result<(), Refusal>
 }
 
 /// A kubeconfig with nothing else in it.
-fn single(context: &kube::config::Context, cluster: Cluster, user: AuthInfo) -> Kubeconfig {
+fn single(context: &Context, cluster: Cluster, user: AuthInfo) -> Kubeconfig {
     let name = "checked".to_owned();
-    let context = kube::config::Context {
+    let context = Context {
         cluster: name.clone(),
         user: Some(name.clone()),
         namespace: context.namespace.clone(),

@@ -1,3 +1,6 @@
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
 use super::*;
 
 /// A kubeconfig with these lines in its cluster, its user and at its end.
@@ -6,7 +9,7 @@ fn with(cluster: &str, user: &str, end: &str) -> String {
         "apiVersion: v1\nkind: Config\ncurrent-context: main\n\
          contexts:\n- name: main\n  context: {{cluster: c, user: u}}\n- name: other\n  context: {{cluster: c, user: other}}\n\
          clusters:\n- name: c\n  cluster:\n    server: https://127.0.0.1:6443\n{cluster}\
-         users:\n- name: other\n  user: {{exec: {{command: evil}}}}\n- name: u\n  user:\n    username: n\n{user}{end}"
+         users:\n- name: other\n  user: {{exec: {{command: evil}}}}\n- name: u\n  user:\n    username: ann\n{user}{end}"
     )
 }
 
@@ -42,7 +45,7 @@ fn what_reaches_beyond_the_text_is_refused_unless_allowed() {
         ),
         (
             "",
-            "    client-certificate: /etc/passwd\n",
+            "    client-certificate: /etc/passwd\n    client-key: /etc/passwd\n",
             &files,
             "users[].user.client-certificate: names a file, which is not allowed",
         ),
@@ -52,7 +55,12 @@ fn what_reaches_beyond_the_text_is_refused_unless_allowed() {
             &files,
             "users[].user.tokenFile: names a file, which is not allowed",
         ),
-        ("", "    client-key: ''\n", &files, "users[].user.client-key: names a file, which is not allowed"),
+        (
+            "",
+            "    client-key: /etc/passwd\n",
+            &files,
+            "users[].user.client-key: names a file, which is not allowed",
+        ),
         (
             "",
             "    exec: {command: aws, args: [a]}\n",
@@ -73,7 +81,7 @@ fn what_reaches_beyond_the_text_is_refused_unless_allowed() {
         ),
     ];
     for (cluster, user, allows, expected) in table {
-        let text = with(cluster, user, "");
+        let text = with(cluster, user, "").replace("    username: ann\n", "");
         assert_eq!(refusal(&text, &Allowed::default()), expected);
         assert!(check(&Secret::new(&*text), allows).is_ok(), "{expected}");
         assert!(check(&Secret::new(&*text), &Allowed::everything()).is_ok(), "{expected}");
@@ -85,7 +93,7 @@ fn a_program_that_is_allowed_by_name_is_held_to_it() {
     // (the exec, the refusal when only `aws` is allowed)
     let table = [
         ("{command: /tmp/aws}", "users[].user.exec: runs a program that is not allowed"),
-        ("{args: [aws]}", "users[].user.exec: runs a program that is not allowed"),
+        ("{args: [aws]}", "users[1].user.exec.command: must be set"),
         (
             "{command: aws, env: [{name: LD_PRELOAD, value: /tmp/x}]}",
             "users[].user.exec.env: is not allowed for a program that is allowed by name",
@@ -123,7 +131,7 @@ fn what_is_ambiguous_or_missing_is_refused_whatever_is_allowed() {
         ),
         (
             base.replace("- name: other\n  context", "- name: main\n  context"),
-            "contexts[]: is there more than once under this name",
+            "contexts[1].name: must be a name that no other entry of the list has",
         ),
         (
             base.replace("cluster: c,", "cluster: x,"),
@@ -132,11 +140,11 @@ fn what_is_ambiguous_or_missing_is_refused_whatever_is_allowed() {
         (base.replace("user: u}", "user: x}"), "contexts[].context.user: names a user that is not there"),
         (
             base.replace("- name: other\n  user", "- name: u\n  user"),
-            "users[]: is there more than once under this name",
+            "users[1].name: must be a name that no other entry of the list has",
         ),
         (
             base.replace("users:\n", "- name: c\n  cluster: {server: 'https://evil'}\nusers:\n"),
-            "clusters[]: is there more than once under this name",
+            "clusters[1].name: must be a name that no other entry of the list has",
         ),
     ];
     for (text, expected) in table {
@@ -164,12 +172,14 @@ fn the_server_must_be_an_https_url() {
 fn what_is_malformed_is_refused_by_place_and_without_its_content() {
     let malformed = "it is not one well-formed kubeconfig";
     let table = [
-        (with("", "", "---\ncurrent-context: other\n"), malformed),
-        (with("", "    token: [hunter2]\n", ""), malformed),
-        (with("", "    token: hunter2\n    token: hunter3\n", ""), "it has a key twice"),
+        (with("", "    token: [hunter2]\n", ""), "users[1].user.token: must be a text"),
+        (with("", "    token: 815\n", ""), "users[1].user.token: must be a text: put it in quotes"),
         ("hunter2: [".to_owned(), malformed),
         ("hunter2".to_owned(), malformed),
-        (with("", &format!("    as: {}\n", "[".repeat(10_000)), ""), malformed),
+        (
+            with("", &format!("    as: {}\n", "[".repeat(100) + &"]".repeat(100)), ""),
+            "it must be nested at most 64 deep",
+        ),
     ];
     for (text, expected) in table {
         let refusal = refusal(&text, &Allowed::everything());
@@ -189,4 +199,73 @@ fn a_bomb_of_aliases_is_refused() {
     }
     let refusal = refusal(&with("", "", &bomb), &Allowed::everything());
     assert!(refusal.ends_with("it must have aliases (*…) for at most 10000 nodes in all"), "{refusal}");
+}
+
+#[test]
+fn an_empty_field_is_an_absent_one_wherever_it_is() {
+    let cluster = "    tls-server-name: ''\n    certificate-authority: ''\n    certificate-authority-data: ''\n    proxy-url: ''\n";
+    let user = "    tokenFile: ''\n    client-certificate: ''\n    client-certificate-data: ''\n    client-key: ''\n    client-key-data: ''\n    \
+                token: t\n    as: ''\n    as-groups: []\n    as-user-extra: {}\n    exec: null\n    auth-provider: null\n";
+    let empty = with(cluster, user, "").replace("    username: ann\n", "    username: ''\n");
+    for text in
+        [empty.clone(), empty.replace("''", "null"), empty.replace("''", "~"), empty.replace("''", "")]
+    {
+        let checked = check(&Secret::new(text), &Allowed::default()).unwrap();
+        let cluster = checked.kubeconfig.clusters[0].cluster.as_ref().unwrap();
+        let user = checked.kubeconfig.auth_infos[0].auth_info.as_ref().unwrap();
+        assert_eq!((&cluster.tls_server_name, &cluster.certificate_authority_data), (&None, &None));
+        assert!(user.token_file.is_none() && user.client_certificate_data.is_none() && user.token.is_some());
+        assert!(user.impersonate.is_none() && user.impersonate_groups.is_none() && user.username.is_none());
+    }
+}
+
+#[test]
+fn a_key_without_a_certificate_is_not_used() {
+    let text = with("", "    client-key-data: QUJD\n", "");
+    let checked = check(&Secret::new(text), &Allowed::default()).unwrap();
+    assert!(checked.kubeconfig.auth_infos[0].auth_info.as_ref().unwrap().client_key_data.is_none());
+}
+
+/// A certificate and its key, as PEM.
+fn identity(name: &str) -> (String, String) {
+    let made = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
+    (made.cert.pem(), made.signing_key.serialize_pem())
+}
+
+#[test]
+fn certificates_and_keys_are_found_as_go_finds_them() {
+    let encoded = |pem: &str| {
+        let base64 = STANDARD.encode(pem);
+        let lines: Vec<_> = base64.as_bytes().chunks(60).map(String::from_utf8_lossy).collect();
+        lines.join("\n      ")
+    };
+    let (certificate, key) = identity("one");
+    let bad = "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n";
+    let parameters = "-----BEGIN EC PARAMETERS-----\nQUJD\n-----END EC PARAMETERS-----\n";
+    let authorities = format!("subject\n{certificate}{bad}{}", identity("two").0);
+    let given = |authorities: &str, certificate: &str, key: &str| {
+        let [authorities, certificate, key] = [authorities, certificate, key].map(encoded);
+        let cluster = format!("    certificate-authority-data: |\n      {authorities}\n");
+        let user = format!(
+            "    client-certificate-data: |\n      {certificate}\n    client-key-data: |\n      {key}\n"
+        );
+        check(&Secret::new(with(&cluster, &user, "")), &Allowed::default())
+    };
+    let checked =
+        given(&authorities, &format!("text\n{certificate}"), &format!("{parameters}{}", key.trim_end()))
+            .unwrap();
+    let decoded = |data: &str| String::from_utf8(STANDARD.decode(data).unwrap()).unwrap();
+    let cluster = checked.kubeconfig.clusters[0].cluster.as_ref().unwrap();
+    let used = decoded(cluster.certificate_authority_data.as_ref().unwrap());
+    assert_eq!((used.matches("BEGIN").count(), used.contains("subject")), (2, false));
+    let user = checked.kubeconfig.auth_infos[0].auth_info.as_ref().unwrap();
+    assert!(decoded(user.client_certificate_data.as_ref().unwrap()).starts_with("-----BEGIN"));
+    let other = identity("two").1;
+    for (authorities, key, refused) in [
+        (bad, &key, "clusters[].cluster.certificate-authority-data: must be base64 of certificates in PEM"),
+        (&*authorities, &other, "users[].user.client-key-data: must be the key of client-certificate-data"),
+        (&*authorities, &certificate, "users[].user.client-key-data: must be base64 of a private key in PEM"),
+    ] {
+        assert_eq!(given(authorities, &certificate, key).unwrap_err().to_string(), refused);
+    }
 }

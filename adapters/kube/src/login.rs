@@ -39,9 +39,10 @@ impl Login {
     /// Logs the user in, if it takes a program to do so. A certificate goes into the user's own fields; when it expires,
     /// the cluster says so, and another connection is made. A user with another credential needs no program.
     pub(crate) async fn begin(user: &mut AuthInfo) -> Result<Option<Self>, Error> {
-        let has_password = user.username.is_some() && user.password.is_some();
+        let has_identity = user.client_certificate_data.is_some() && user.client_key_data.is_some();
         let has_token = user.token.is_some() || user.token_file.is_some() || user.auth_provider.is_some();
-        let Some(exec) = user.exec.take().filter(|_| !has_password && !has_token) else { return Ok(None) };
+        let needs_none = has_identity || has_token || user.username.is_some();
+        let Some(exec) = user.exec.take().filter(|_| !needs_none) else { return Ok(None) };
         let credential = run(&exec).await?;
         if let Some((certificate, key)) = credential.identity {
             user.client_certificate_data = Some(STANDARD.encode(certificate));
@@ -136,8 +137,11 @@ fn command(exec: &ExecConfig) -> Result<Command, Error> {
     };
     let mut command = Command::new(program);
     command.args(exec.args.iter().flatten());
-    let variables = exec.env.iter().flatten();
-    command.envs(variables.filter_map(|variable| variable.get("name").zip(variable.get("value"))));
+    for variable in exec.env.iter().flatten() {
+        if let Some(name) = variable.get("name") {
+            command.env(name, variable.get("value").map(String::as_str).unwrap_or_default());
+        }
+    }
     command.env("KUBERNETES_EXEC_INFO", information(exec));
     for name in exec.drop_env.iter().flatten() {
         command.env_remove(name);

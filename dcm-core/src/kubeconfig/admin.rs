@@ -6,7 +6,11 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::input::{self, Entry, Invalid, field};
+use super::form;
+use super::given::{Content, Given};
+use super::go_base64;
+use super::input::{Entry, Invalid, field};
+use super::pem::{self, Certificates};
 use super::user_endpoint::UserEndpoint;
 use crate::hash::ContentHash;
 use crate::host::{self, Nearby};
@@ -14,6 +18,9 @@ use crate::secret::Secret;
 
 /// Hexadecimal digits of a digest: 64 bits, to see a change by.
 const DIGEST_DIGITS: usize = 16;
+
+/// How warnings for users begin.
+const USERS_GET: &str = "users get ";
 
 /// Where a cluster is, from the current context of its administrator's kubeconfig: what users get to see of it.
 ///
@@ -33,24 +40,22 @@ impl Admin {
     /// # Errors
     /// [`Invalid`], with the path of the field that is missing or refused.
     pub fn read(kubeconfig: &Secret) -> Result<Self, Invalid> {
-        let mut root = input::parse(kubeconfig)?;
-        let current = input::text_of(root.get("current-context"), || "current-context".to_owned())?
-            .ok_or_else(|| field("current-context", "must be set"))?
-            .to_owned();
-        let contexts = input::take_entries(&mut root, "contexts")?;
-        let index = only(&contexts, &current, "current-context", "must name exactly one of `contexts`")?;
-        let path = format!("contexts[{index}].context.cluster");
-        let cluster = input::text_of(contexts[index].body["context"].get("cluster"), || path.clone())?
-            .ok_or_else(|| field(path.clone(), "must be set"))?;
-        Self::named(cluster, &path, &input::take_entries(&mut root, "clusters")?)
+        Ok(Found::in_current(&Given::read(kubeconfig)?)?.admin)
+    }
+
+    /// Warnings of what is not used of a kubeconfig. One that can't be read gets none.
+    #[must_use]
+    pub fn warnings(kubeconfig: &Secret) -> Vec<String> {
+        let Ok(given) = Given::read(kubeconfig) else { return Vec::new() };
+        let of_cluster = Found::in_current(&given).ok().and_then(|found| found.warning);
+        of_cluster.into_iter().chain(given.warnings().iter().cloned()).collect()
     }
 
     /// Reads the entry of this name, which stands at a path.
     pub(super) fn named(name: &str, path: &str, clusters: &[Entry]) -> Result<Self, Invalid> {
         let index = only(clusters, name, path, "must name exactly one of `clusters`")?;
-        let cluster =
-            Cluster { path: format!("clusters[{index}].cluster"), body: &clusters[index].body["cluster"] };
-        cluster.read()
+        let path = format!("clusters[{index}].cluster");
+        Ok(read(&Content::new(path, &clusters[index].body["cluster"], &form::CLUSTER))?.admin)
     }
 
     /// The URL of the API server.
@@ -118,7 +123,13 @@ impl Admin {
         // Behind a proxy, the proxy resolves the server's name and connects to it.
         let url = self.proxy_url.as_deref().unwrap_or(&self.server);
         let nearby = Nearby::of_host(host::of_url(url))?;
-        Some(format!("users get {url}, {nearby}, which other machines hardly reach"))
+        Some(format!("{USERS_GET}{url}, {nearby}, which other machines hardly reach"))
+    }
+
+    /// Whether a warning is one for users: another address for them would mend it.
+    #[must_use]
+    pub fn is_for_users(warning: &str) -> bool {
+        warning.starts_with(USERS_GET)
     }
 }
 
@@ -136,56 +147,60 @@ pub(super) fn only(entries: &[Entry], name: &str, path: &str, rule: &'static str
     }
 }
 
-/// The `cluster` member of an entry of `clusters`.
-struct Cluster<'a> {
-    path: String,
-    body: &'a Value,
+/// Where a cluster is, and what of it is not used.
+struct Found {
+    admin: Admin,
+    warning: Option<String>,
 }
 
-impl Cluster<'_> {
-    fn read(&self) -> Result<Admin, Invalid> {
-        let server = self.text("server")?.ok_or_else(|| self.refuse("server", "must be set"))?;
-        check_server(server).map_err(|rule| self.refuse("server", rule))?;
-        let proxy_url = self.text("proxy-url")?;
-        if !proxy_url.is_none_or(|url| is_address(url, &["http://", "https://", "socks5://"])) {
-            let rule = "must be an http://, https:// or socks5:// URL without a user name: users get it, too";
-            return Err(self.refuse("proxy-url", rule));
-        }
-        if !matches!(self.body.get("insecure-skip-tls-verify"), None | Some(Value::Null | Value::Bool(false)))
-        {
-            let rule = "must not be set: give the server's authority instead";
-            return Err(self.refuse("insecure-skip-tls-verify", rule));
-        }
-        Ok(Admin {
+impl Found {
+    fn in_current(given: &Given) -> Result<Self, Invalid> {
+        let current = given.current_context().ok_or_else(|| field("current-context", "must be set"))?;
+        let context = given.context(current);
+        let context =
+            context.ok_or_else(|| field("current-context", "must name exactly one of `contexts`"))?;
+        let path = || context.path_of("cluster");
+        let name = context.text("cluster").ok_or_else(|| field(path(), "must be set"))?;
+        let cluster = given.cluster(name);
+        read(&cluster.ok_or_else(|| field(path(), "must name exactly one of `clusters`"))?)
+    }
+}
+
+fn read(cluster: &Content) -> Result<Found, Invalid> {
+    let refuse = |member: &str, rule| Err(field(cluster.path_of(member), rule));
+    cluster.check_cluster()?;
+    let Some(server) = cluster.text("server") else { return refuse("server", "must be set") };
+    if let Err(rule) = check_server(server) {
+        return refuse("server", rule);
+    }
+    let proxy_url = cluster.text("proxy-url");
+    if !proxy_url.is_none_or(|url| is_address(url, &["http://", "https://", "socks5://"])) {
+        let rule = "must be an http://, https:// or socks5:// URL without a user name: users get it, too";
+        return refuse("proxy-url", rule);
+    }
+    if cluster.fields.get("insecure-skip-tls-verify") == Some(&Value::Bool(true)) {
+        let rule = "must not be set: give the server's authority instead";
+        return refuse("insecure-skip-tls-verify", rule);
+    }
+    if cluster.text("certificate-authority").is_some() {
+        let rule = "must not be the path of a file: write `certificate-authority-data`";
+        return refuse("certificate-authority", rule);
+    }
+    let member = "certificate-authority-data";
+    let authorities = match cluster.text(member).map(Authorities::read).transpose() {
+        Ok(authorities) => authorities,
+        Err(rule) => return refuse(member, rule),
+    };
+    let warning = authorities.as_ref().and_then(Authorities::warning);
+    Ok(Found {
+        warning: warning.map(|warning| format!("{}: {warning}", cluster.path_of(member))),
+        admin: Admin {
             server: server.to_owned(),
-            certificate_authority_data: self.authorities()?,
-            tls_server_name: self.text("tls-server-name")?.map(str::to_owned),
+            certificate_authority_data: authorities.map(|authorities| authorities.data),
+            tls_server_name: cluster.text("tls-server-name").map(str::to_owned),
             proxy_url: proxy_url.map(str::to_owned),
-        })
-    }
-
-    /// The authorities; the file's path is passed over when there is data, as kubectl does.
-    fn authorities(&self) -> Result<Option<String>, Invalid> {
-        let member = "certificate-authority-data";
-        let Some(data) = self.text(member)? else {
-            return match self.text("certificate-authority")? {
-                None => Ok(None),
-                Some(_) => {
-                    let rule = "must not be the path of a file: write `certificate-authority-data`";
-                    Err(self.refuse("certificate-authority", rule))
-                }
-            };
-        };
-        authorities(data).map(Some).map_err(|rule| self.refuse(member, rule))
-    }
-
-    fn text(&self, member: &str) -> Result<Option<&str>, Invalid> {
-        input::text_of(self.body.get(member), || format!("{}.{member}", self.path))
-    }
-
-    fn refuse(&self, member: &str, rule: &'static str) -> Invalid {
-        field(format!("{}.{member}", self.path), rule)
-    }
+        },
+    })
 }
 
 /// Why a URL is none of an API server that users can be sent to.
@@ -193,22 +208,58 @@ pub(super) fn check_server(url: &str) -> Result<(), &'static str> {
     if is_address(url, &["https://"]) { Ok(()) } else { Err("must be an https:// URL without a user name") }
 }
 
-/// Authorities as a kubeconfig has them, without white space; or the rule that they break.
-pub(super) fn authorities(data: &str) -> Result<String, &'static str> {
+/// The authorities of a cluster.
+struct Authorities {
+    /// Base64 of PEM, with nothing that users must not get or can't use.
+    data: String,
+    /// How many blocks of what was given are not in there.
+    left_out: usize,
+}
+
+impl Authorities {
+    /// Reads base64 in one line. Where not all is of use, the certificates that can be read are left; else it stays as it is, so that the
+    /// cluster's endpoint does, too.
+    fn read(data: &str) -> Result<Self, &'static str> {
+        let rule = "must be base64 of PEM with certificates";
+        let pem = go_base64::decode(data.as_bytes()).ok_or(rule)?;
+        let certificates = Certificates::of(&pem);
+        match (certificates.readable.is_empty(), certificates.others) {
+            // TLS decides whether it can use those that are there.
+            (true, others) if others > 0 && pem::certificate_blocks(&pem).count() == others => {
+                Ok(Self { data: data.to_owned(), left_out: 0 })
+            }
+            (true, _) => Err(rule),
+            (false, 0) => Ok(Self { data: data.to_owned(), left_out: 0 }),
+            (false, left_out) => Ok(Self { data: STANDARD.encode(certificates.to_pem()), left_out }),
+        }
+    }
+
+    fn warning(&self) -> Option<String> {
+        let left_out = self.left_out;
+        let blocks = if left_out == 1 {
+            "block that is no readable certificate"
+        } else {
+            "blocks that are no readable certificates"
+        };
+        (left_out > 0).then(|| format!("ignored {left_out} {blocks}"))
+    }
+}
+
+/// Authorities that users get as they are, without white space; or the rule that they break.
+pub(super) fn check_authorities(data: &str) -> Result<(), &'static str> {
     let rule = "must be base64 of PEM with certificates and nothing else";
     let data: String = data.split_ascii_whitespace().collect();
     let bytes = STANDARD.decode(&data).map_err(|_| rule)?;
     let text = String::from_utf8(bytes).map_err(|_| rule)?;
     let blocks = text.matches("-----BEGIN ").count();
-    if blocks == 0 || blocks != text.matches("-----BEGIN CERTIFICATE-----").count() {
-        return Err(rule);
-    }
-    Ok(data)
+    let certificates = text.matches("-----BEGIN CERTIFICATE-----").count();
+    if blocks == 0 || blocks != certificates { Err(rule) } else { Ok(()) }
 }
 
 /// A URL in one spelling: its host in lower case, without the port that `https` implies and without slashes at its end.
 fn normalised(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let scheme = scheme.to_ascii_lowercase();
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
     let authority = authority.to_ascii_lowercase();
     let implied = if scheme == "https" { ":443" } else { "" };
@@ -228,9 +279,11 @@ fn without_white_space(data: &str) -> String {
 
 /// True for a URL of one of the schemes that has a host and no user name.
 fn is_address(url: &str, schemes: &[&str]) -> bool {
-    let Some(rest) = schemes.iter().find_map(|scheme| url.strip_prefix(scheme)) else {
-        return false;
+    let of_scheme = |scheme: &&str| {
+        let (start, rest) = url.split_at_checked(scheme.len())?;
+        start.eq_ignore_ascii_case(scheme).then_some(rest)
     };
+    let Some(rest) = schemes.iter().find_map(of_scheme) else { return false };
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
     !host::of_url(url).is_empty()
         && host::port(authority).is_ok()

@@ -1,5 +1,6 @@
 //! Kubeconfigs: those of administrators are read, those of users are written.
 //!
+//! - [`Given`] is a file as client-go reads it, and [`Content`] what an entry of it has. What follows needs the feature `logical-cloud`.
 //! - [`Admin`] reads from a registered cluster's kubeconfig where the cluster is, and nothing else of it.
 //! - [`UserEndpoint`] is where users reach a cluster that its administrator reaches elsewhere.
 //! - [`Access`] is what one user has in one logical cloud; it writes a file for one cluster
@@ -28,21 +29,42 @@
 //! What is read and written holds keys and tokens: texts are [`Secret`](crate::secret::Secret)s, and no error and no
 //! `Debug` shows content.
 
+#[cfg(feature = "logical-cloud")]
 mod access;
+#[cfg(feature = "logical-cloud")]
 mod admin;
+#[cfg(feature = "logical-cloud")]
 mod document;
+mod form;
+mod given;
+mod go_base64;
+mod go_yaml;
 mod input;
+#[cfg(feature = "logical-cloud")]
 mod merge;
+mod pem;
+#[cfg(feature = "logical-cloud")]
 mod plugin;
+#[cfg(feature = "logical-cloud")]
 mod read;
 #[cfg(test)]
+#[cfg(feature = "logical-cloud")]
 mod tests;
+#[cfg(feature = "logical-cloud")]
 mod user_endpoint;
 
+#[cfg(feature = "logical-cloud")]
 pub use access::{Access, ClusterAccess, Credential, Kubeconfig, NotWritten};
+#[cfg(feature = "logical-cloud")]
 pub use admin::Admin;
+#[cfg(feature = "logical-cloud")]
 pub use document::MARK_NAME;
-pub use input::{Invalid, KUBECONFIG_BYTES_MAX};
-pub use merge::{MergeError, merge};
+pub use given::{Content, Given};
+pub use input::{Invalid, KUBECONFIG_BYTES_MAX, decode};
+#[cfg(feature = "logical-cloud")]
+pub use merge::{CurrentContext, MergeError, MergedFiles, NotMerged, merge, merge_files};
+pub use pem::{Certificates, private_key};
+#[cfg(feature = "logical-cloud")]
 pub use plugin::{ExecCredential, Plugin, exec_credential};
+#[cfg(feature = "logical-cloud")]
 pub use user_endpoint::UserEndpoint;

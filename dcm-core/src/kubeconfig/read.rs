@@ -22,7 +22,7 @@ impl Access {
         logical_cloud: LogicalCloudName,
         kubeconfig: &Secret,
     ) -> Result<Self, Invalid> {
-        let mut root = input::parse(kubeconfig)?;
+        let mut root = input::parse(kubeconfig)?.root;
         let clusters = input::take_entries(&mut root, "clusters")?;
         let users = input::take_entries(&mut root, "users")?;
         let contexts = input::take_entries(&mut root, "contexts")?;

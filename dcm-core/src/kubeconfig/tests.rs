@@ -43,7 +43,7 @@ fn admin_file() -> Value {
             }},
         ],
         "contexts": [{"name": "here", "context": {"cluster": "east", "user": "root"}}],
-        "users": [{"name": "root", "user": {"token": TOKEN, "client-key-data": KEY}}],
+        "users": [{"name": "root", "user": {"token": TOKEN, "client-key-data": STANDARD.encode(KEY)}}],
     })
 }
 
@@ -115,14 +115,53 @@ fn an_administrators_kubeconfig_gives_where_the_cluster_is() {
 }
 
 #[test]
-fn authorities_may_be_left_out_and_a_path_beside_data_is_passed_over() {
+fn authorities_may_be_left_out_or_be_broken_into_lines() {
     let mut file = admin_file();
     file["clusters"][1]["cluster"] = json!({"server": "https://a", "insecure-skip-tls-verify": false});
     assert_eq!(Admin::read(&secret(&file)).unwrap().certificate_authority_data(), None);
-    let broken = format!("{}\n{}\n", &authority()[..20], &authority()[20..]);
+    let broken = format!("{}\n{}\r\n", &authority()[..20], &authority()[20..]);
     file["clusters"][1]["cluster"]["certificate-authority-data"] = json!(broken);
-    file["clusters"][1]["cluster"]["certificate-authority"] = json!("/ca.crt");
     assert_eq!(Admin::read(&secret(&file)).unwrap().certificate_authority_data(), Some(authority().as_str()));
+}
+
+/// A file whose cluster has this bundle of authorities.
+fn with_bundle(pem: &str) -> Secret {
+    let mut file = admin_file();
+    file["clusters"][1]["cluster"]["certificate-authority-data"] = json!(STANDARD.encode(pem));
+    secret(&file)
+}
+
+#[test]
+fn a_bundle_with_a_block_that_can_not_be_read_is_used_without_it_and_warned_of() {
+    let certificate = |name: &str| rcgen::generate_simple_self_signed([name.to_owned()]).unwrap().cert.pem();
+    let (one, two) = (certificate("one"), certificate("two"));
+    let block = |label: &str, body: &str| format!("-----BEGIN {label}-----\n{body}\n-----END {label}-----\n");
+    let whole = format!("{one}{two}");
+    for (bundle, used, left_out) in [
+        (whole.clone(), &whole, 0),
+        (format!("# the first\n{one}text\n{two}"), &format!("# the first\n{one}text\n{two}"), 0),
+        (format!("{one}{}{two}", block("CERTIFICATE", "QUJD")), &whole, 1),
+        (format!("{}{two}", block("CERTIFICATE", "not base64")), &two, 1),
+        (format!("{one}{}", block("PRIVATE KEY", "QUJD")), &one, 1),
+        (format!("{one}  {}", block("PRIVATE KEY", "QUJD")), &one, 1),
+        (format!("{one}key: {}", block("PRIVATE KEY", "QUJD")), &one, 1),
+        (format!("{}{one}{}", block("CERTIFICATE", ""), block("X509 CRL", "QUJD")), &one, 2),
+        (format!("{}\n{two}", &one[..one.len() / 2]), &two, 1),
+    ] {
+        let text = with_bundle(&bundle);
+        let admin = Admin::read(&text).unwrap();
+        let data = STANDARD.decode(admin.certificate_authority_data().unwrap()).unwrap();
+        assert_eq!(String::from_utf8(data).unwrap(), *used);
+        let warnings = Admin::warnings(&text);
+        assert_eq!(warnings.len(), usize::from(left_out > 0), "{warnings:?}");
+        let start = format!("clusters[1].cluster.certificate-authority-data: ignored {left_out} block");
+        assert!(warnings.iter().all(|warning| warning.starts_with(&start)), "{warnings:?}");
+    }
+    for bundle in ["", "text", &block("PRIVATE KEY", "QUJD")] {
+        let file = with_bundle(bundle);
+        let is_none = bundle.is_empty();
+        assert_eq!(Admin::read(&file).is_ok(), is_none, "{bundle}");
+    }
 }
 
 /// The endpoint of the file with other members in its cluster.
@@ -172,7 +211,7 @@ fn whatever_decides_which_server_is_trusted_changes_the_endpoint() {
 #[test]
 fn another_spelling_keeps_the_endpoint() {
     let of = |server: &str| endpoint_with(&json!({"server": server}));
-    assert_eq!(of("https://East.Example:443/"), of("https://east.example"));
+    assert_eq!(of("HTTPS://East.Example:443/"), of("https://east.example"));
     assert_eq!(of("https://[FD00::1]:443"), of("https://[fd00::1]//"));
     assert_eq!(of("https://east.example/k8s/"), of("https://east.example/k8s"));
     assert_ne!(of("https://east.example/?a/"), of("https://east.example/?a"));
@@ -203,11 +242,12 @@ fn what_is_missing_or_refused_on_the_way_to_the_cluster_is_named_by_its_path() {
         ("/current-context", json!("gone"), "current-context"),
         ("/current-context", json!(7), "current-context"),
         ("/contexts", json!("x"), "contexts"),
-        ("/contexts/0", json!("x"), "contexts[0].name"),
-        ("/contexts/0/name", json!(null), "contexts[0].name"),
+        ("/contexts/0", json!("x"), "contexts[0]"),
+        ("/contexts/0/name", json!(7), "contexts[0].name"),
+        ("/contexts/0/name", json!(null), "current-context"),
         ("/contexts/0/context", json!(null), "contexts[0].context.cluster"),
         ("/contexts/0/context/cluster", json!("gone"), "contexts[0].context.cluster"),
-        ("/clusters", double, "contexts[0].context.cluster"),
+        ("/clusters", double, "clusters[1].name"),
     ];
     for (pointer, value, expected) in rows {
         assert_eq!(refused_path(pointer, &value), expected, "{pointer} {value}");
@@ -230,6 +270,7 @@ fn what_is_missing_or_refused_in_the_cluster_is_named_by_its_path() {
         ("certificate-authority-data", json!(STANDARD.encode("no certificate"))),
         ("certificate-authority-data", json!(with_key)),
         ("certificate-authority", json!("/ca.crt")),
+        ("certificate-authority-data", json!(authority().replacen('Q', " Q", 1))),
         ("insecure-skip-tls-verify", json!(true)),
         ("insecure-skip-tls-verify", json!("true")),
     ];
@@ -246,7 +287,7 @@ fn a_broken_file_is_refused_with_its_place_and_none_of_its_content() {
     let rows = [
         (format!("users:\n- name: a\n  user:\n    token: \"{TOKEN}\n"), (5, 1)),
         (format!("token: {TOKEN}\n  key: {KEY}\n"), (2, 6)),
-        (format!("a: {TOKEN}\n---\nb: {KEY}\n"), (3, 1)),
+        (format!("a: {TOKEN}\n]\n---\nb: {KEY}\n"), (2, 1)),
     ];
     for (text, (line, column)) in rows {
         let expected = Invalid::Syntax { line, column };
@@ -255,10 +296,6 @@ fn a_broken_file_is_refused_with_its_place_and_none_of_its_content() {
         assert_eq!(error, MergeError::Existing(expected));
         assert_shows_no_secret(&error);
     }
-    let twice = Secret::new(format!("token: {TOKEN}\ntoken: {KEY}\n"));
-    let expected = Invalid::Limit { line: 2, column: 1, rule: "has a key twice".to_owned() };
-    assert_eq!(Admin::read(&twice).unwrap_err(), expected);
-    assert_shows_no_secret(&expected);
     let too_large = Secret::new(" ".repeat(KUBECONFIG_BYTES_MAX + 1));
     assert_eq!(Admin::read(&too_large).unwrap_err(), Invalid::TooLarge);
     assert!(matches!(Admin::read(&Secret::new(TOKEN)), Err(Invalid::Field { path, .. }) if path.is_empty()));
@@ -422,10 +459,82 @@ fn the_current_context_is_set_only_if_there_is_none() {
 }
 
 #[test]
-fn a_current_context_that_is_removed_gives_way_to_another_of_ours_or_to_none() {
+fn a_current_context_that_is_removed_stays_and_is_named() {
     let first = merged(&json!({}), &access(&["east"]));
-    assert_eq!(merged(&first, &access(&["west"]))["current-context"], "alice@p/lc/west");
-    assert_eq!(merged(&first, &access(&[]))["current-context"], "");
+    for references in [&["west"][..], &[]] {
+        let files = merge_files(&[secret(&first)], 0, &access(references), CurrentContext::Keep).unwrap();
+        assert_eq!(files.removed_current.as_deref(), Some("alice@p/lc/east"));
+        assert_eq!(read(files.texts[0].as_ref().unwrap())["current-context"], "alice@p/lc/east");
+    }
+    let files = merge_files(&[secret(&first)], 0, &access(&["west"]), CurrentContext::Use).unwrap();
+    assert_eq!(files.removed_current, None);
+    assert_eq!(read(files.texts[0].as_ref().unwrap())["current-context"], "alice@p/lc/west");
+}
+
+#[test]
+fn the_current_context_is_ours_on_request() {
+    let files = merge_files(&[secret(&persons_file())], 0, &access(&["west"]), CurrentContext::Use).unwrap();
+    assert_eq!(read(files.texts[0].as_ref().unwrap())["current-context"], "alice@p/lc/west");
+    let nothing = merge_files(&[secret(&persons_file())], 0, &access(&[]), CurrentContext::Use).unwrap();
+    assert_eq!(nothing.texts, [None]);
+}
+
+/// What becomes of several files; none for one that is not written.
+fn merged_files(files: &[Value], for_new: usize, access: &Access) -> Vec<Option<Value>> {
+    let files: Vec<Secret> = files.iter().map(secret).collect();
+    let merged = merge_files(&files, for_new, access, CurrentContext::Keep).unwrap();
+    merged.texts.iter().map(|text| text.as_ref().map(read)).collect()
+}
+
+#[test]
+fn of_several_files_one_takes_new_entries_and_an_entry_that_is_there_stays_in_its_file() {
+    let (empty, own) = (json!({}), persons_file());
+    let [None, Some(second)] = &*merged_files(&[empty.clone(), own.clone()], 1, &access(&["east"])) else {
+        panic!()
+    };
+    assert_eq!(names(second, "contexts"), ["home", "alice@p/lc/east"]);
+    let [Some(first), None] = &*merged_files(&[empty.clone(), own.clone()], 0, &access(&["east"])) else {
+        panic!()
+    };
+    // There is a current context in the other file.
+    assert_eq!(
+        (names(first, "contexts"), first.get("current-context")),
+        (vec!["alice@p/lc/east".to_owned()], None)
+    );
+
+    let renewed = access_of("alice", &["east", "west"], &Credential::Token(Secret::new(TOKEN)));
+    let [Some(first), Some(second)] = &*merged_files(&[own.clone(), second.clone()], 0, &renewed) else {
+        panic!()
+    };
+    assert_eq!(names(first, "users"), ["me", "alice@p/lc/west"]);
+    assert_eq!(names(second, "users"), ["me", "alice@p/lc/east"]);
+    assert_eq!(entry(second, "users", "alice@p/lc/east")["user"]["token"], TOKEN);
+
+    let [Some(first), Some(second)] = &*merged_files(&[first.clone(), second.clone()], 0, &access(&[]))
+    else {
+        panic!()
+    };
+    assert_eq!((first, second), (&own, &own));
+    assert_eq!(merged_files(&[own.clone(), empty], 1, &access(&[])), [None, None]);
+}
+
+#[test]
+fn an_entry_that_several_files_have_is_left_in_the_first_one() {
+    let file = merged(&persons_file(), &access(&["east"]));
+    let renewed = access_of("alice", &["east"], &Credential::Token(Secret::new(TOKEN)));
+    let [Some(first), Some(second)] = &*merged_files(&[file.clone(), file], 1, &renewed) else { panic!() };
+    assert_eq!(names(first, "users"), ["me", "alice@p/lc/east"]);
+    assert_eq!(*second, persons_file());
+}
+
+#[test]
+fn a_file_that_is_broken_or_has_one_of_our_names_leaves_all_files() {
+    let taken = json!({"users": [{"name": "alice@p/lc/east", "user": {}}]});
+    for broken in [taken, json!({"users": {}}), json!([])] {
+        let files = [secret(&persons_file()), secret(&broken)];
+        let refused = merge_files(&files, 0, &access(&["east"]), CurrentContext::Keep).unwrap_err();
+        assert_eq!(refused.file, 1, "{refused}");
+    }
 }
 
 #[test]
@@ -517,7 +626,9 @@ fn a_same_named_entry_without_our_mark_is_refused_with_its_name() {
 #[test]
 fn a_key_that_its_owner_added_survives_a_renewal() {
     let own = access_of("alice", &["east"], &certificate(None));
-    for (member, value) in [("client-key", "/keys/alice.pem"), ("client-key-data", KEY)] {
+    for (member, value) in
+        [("client-key", "/keys/alice.pem".to_owned()), ("client-key-data", STANDARD.encode(KEY))]
+    {
         let mut file = merged(&json!({}), &own);
         file["users"][0]["user"][member] = json!(value);
         assert_eq!(merged(&file, &own)["users"][0]["user"][member], value);
@@ -535,7 +646,7 @@ fn a_key_of_ours_does_not_survive_a_change_to_the_owners_own_key() {
 fn a_list_or_an_entry_of_another_shape_is_refused_by_its_path() {
     for (member, value, expected) in [
         ("clusters", json!({}), "clusters"),
-        ("contexts", json!([{"name": "a"}, {}]), "contexts[1].name"),
+        ("contexts", json!([{}, {"name": ""}]), "contexts[1].name"),
         ("users", json!([{"name": ["a"]}]), "users[0].name"),
         ("kind", json!("Secret"), "kind"),
     ] {
@@ -641,4 +752,34 @@ fn what_was_written_of_an_access_is_read_again() {
         let refused = read(secret(&text)).unwrap_err().to_string();
         assert!(refused.starts_with(path) && !refused.contains(TOKEN), "{refused}");
     }
+}
+
+#[test]
+fn a_file_that_is_not_utf_8_is_refused_with_its_encoding() {
+    let text = "apiVersion: v1\nkind: Config\n";
+    let (little, big): (Vec<u8>, Vec<u8>) = (
+        text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
+        text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
+    );
+    let latin = "name: Z\u{fc}rich\n".chars().map(|one| u8::try_from(u32::from(one)).unwrap()).collect();
+    let wide = text.chars().flat_map(|one| u32::from(one).to_le_bytes());
+    for (bytes, encoding) in [
+        ([&[0xff, 0xfe], &*little].concat(), "UTF-16, little endian"),
+        (little, "UTF-16, little endian"),
+        ([&[0xfe, 0xff], &*big].concat(), "UTF-16, big endian"),
+        (big, "UTF-16, big endian"),
+        ([0xff, 0xfe, 0, 0].into_iter().chain(wide).collect(), "UTF-32, little endian"),
+        (latin, "in another encoding, such as Latin-1 or Windows-1252"),
+        (b"a: \x80\n".to_vec(), "in another encoding, such as Latin-1 or Windows-1252"),
+        (
+            text.as_bytes().iter().copied().chain([0xe2, 0x82]).collect(),
+            "in another encoding, such as Latin-1 or Windows-1252",
+        ),
+    ] {
+        assert_eq!(decode(bytes).unwrap_err(), Invalid::Encoding { encoding });
+    }
+    for bytes in [text.as_bytes().to_vec(), [b"\xef\xbb\xbf", text.as_bytes()].concat()] {
+        assert_eq!(decode(bytes).unwrap().expose(), text);
+    }
+    assert_eq!(decode("name: Z\u{fc}rich".into()).unwrap().expose(), "name: Z\u{fc}rich");
 }

@@ -46,7 +46,7 @@ impl UserEndpoint {
             let at = at.field("certificateAuthorityData");
             if data.len() > AUTHORITIES_BYTES_MAX {
                 checks.refuse(&at, "", long(AUTHORITIES_BYTES_MAX));
-            } else if let Err(rule) = admin::authorities(data) {
+            } else if let Err(rule) = admin::check_authorities(data) {
                 checks.refuse(&at, "", rule);
             }
         }

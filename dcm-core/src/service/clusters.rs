@@ -101,11 +101,12 @@ impl Registration {
         })
     }
 
-    /// A warning when users are sent where other machines than the administrator's hardly get, such as to a loopback address. A kubeconfig that
-    /// can't be read gets none.
+    /// Warnings of what is perhaps not meant: users are sent where other machines than the administrator's hardly get, such as to a loopback
+    /// address; something of the kubeconfig is not used. A kubeconfig that can't be read gets none.
     #[must_use]
-    pub fn warning_for_users(&self) -> Option<String> {
-        self.for_users().ok()?.warning_for_users()
+    pub fn warnings(&self) -> Vec<String> {
+        let for_users = self.for_users().ok().and_then(|admin| admin.warning_for_users());
+        for_users.into_iter().chain(Admin::warnings(&self.kubeconfig)).collect()
     }
 
     /// Checks all that the same rules hold for wherever it is registered. An installation may have further ones for kubeconfigs.

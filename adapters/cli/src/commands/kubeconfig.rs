@@ -3,18 +3,20 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use dcm_core::kubeconfig::{Access, Kubeconfig, merge};
+use dcm_core::kubeconfig::{Access, CurrentContext, Kubeconfig};
 use dcm_core::name::{ReferenceName, UserName};
 use dcm_core::secret::Secret;
 
 use crate::arguments::Global;
 use crate::exit::Exit;
+use crate::in_place;
 use crate::output::{self, Notation};
-use crate::own_kubeconfig;
+use crate::own_kubeconfig::merging::{Merged, OwnFiles};
 use crate::place::Handed;
 use crate::plugin;
 use crate::private_file;
 use crate::session::{Named, Session};
+use crate::work;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
@@ -30,9 +32,13 @@ pub(crate) struct Arguments {
     #[arg(short, long, value_name = "FILE", conflicts_with = "merge")]
     file: Option<PathBuf>,
     /// Puts the entries into a kubeconfig, as kubectl config would, and leaves everything else there; it is made where
-    /// there is none. Default: the first file of KUBECONFIG, or the one in the home folder.
+    /// there is none. Default: the files of KUBECONFIG, or the one in the home folder. An entry that is there stays in its file,
+    /// and new ones go to the first file that is there.
     #[arg(short, long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     merge: Option<Option<PathBuf>>,
+    /// Makes the first of the entries the current context. Default: only where there is none.
+    #[arg(long = "use", requires = "merge")]
+    is_used: bool,
     /// Names this command as a credential plugin instead of holding credentials: clients always get the newest. It works
     /// where this command and its store are.
     ///
@@ -58,7 +64,10 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     access.warnings().filter(|warning| !left_out.contains(warning)).for_each(output::note);
     let access = if arguments.exec { plugin::by_plugins(global, access)? } else { access };
     match &arguments.merge {
-        Some(file) => merge_into(file.clone(), &access)?,
+        Some(file) => match merge_into(file.clone(), &access, arguments.is_used).await? {
+            Exit::Done => {}
+            ended => return Ok(ended),
+        },
         None => {
             let kubeconfig = kubeconfig_of(&access, reference)?;
             let text = write(&kubeconfig, session.format.for_programs().unwrap_or(Notation::Yaml))?;
@@ -103,15 +112,34 @@ fn note_keyless(kubeconfig: &Kubeconfig, file: Option<&Path>) {
     }
 }
 
-fn merge_into(file: Option<PathBuf>, access: &Access) -> anyhow::Result<()> {
-    let file = match file {
-        Some(file) => file,
-        None => own_kubeconfig::default_file()?,
+async fn merge_into(file: Option<PathBuf>, access: &Access, is_used: bool) -> anyhow::Result<Exit> {
+    let current = if is_used { CurrentContext::Use } else { CurrentContext::Keep };
+    let own = OwnFiles::of(file.clone())?;
+    // From here on a signal ends nothing in the middle of a write, and no lock stays.
+    let interrupted = work::interrupted();
+    let Merged { changed, removed_current } = tokio::select! {
+        biased;
+        merged = own.merge(access, current) => merged?,
+        interrupted = interrupted => return interrupted.map(|()| Exit::Interrupted),
     };
-    let existing = private_file::read(&file)?.unwrap_or_else(|| Secret::new(""));
-    let merged = merge(&existing, access).with_context(|| format!("{} was not changed", file.display()))?;
-    private_file::write(&file, &merged)?;
-    output::note(format_args!("merged into {}", file.display()));
-    note_keyless(&access.for_merging(), Some(&file));
-    Ok(())
+    if changed.is_empty() {
+        output::note("the kubeconfig has all entries already");
+    }
+    for file in changed {
+        let shown = file.display();
+        output::note(format_args!("merged into {shown}"));
+        if in_place::is_open_to_others(&file) {
+            output::note(format_args!(
+                "warning: {shown} can be read by others than its owner; chmod 600 {shown}"
+            ));
+        }
+    }
+    if let Some(context) = removed_current {
+        output::note(format_args!(
+            "warning: the current context {context} is removed; kubectl config use-context NAME selects another one"
+        ));
+    }
+    // Of the files of KUBECONFIG, kubectl finds the one that has the entry.
+    note_keyless(&access.for_merging(), file.as_deref());
+    Ok(Exit::Done)
 }

@@ -22,6 +22,7 @@ mod ending;
 mod environment_proxy;
 mod hindered;
 mod killed;
+mod kubeconfigs;
 mod life;
 mod limits;
 mod named;

@@ -214,12 +214,16 @@ fn merges_into_a_persons_own_file(registered: &Registered, cloud: &str) {
         "{clusters: [{name: other, cluster: {server: 'https://other.invalid'}}]}",
     )
     .unwrap();
-    user.run(["kubeconfig", cloud, "--user", "ann", "--merge"]).done();
+    let mode = std::fs::Permissions::from_mode(0o644);
+    std::fs::set_permissions(folder.join("config"), mode).unwrap();
+    let ran = user.run(["kubeconfig", cloud, "--user", "ann", "--merge"]);
+    assert!(ran.err.contains("config can be read by others than its owner; chmod 600 "), "{ran:?}");
+    ran.done();
     let merged = std::fs::read_to_string(folder.join("config")).unwrap();
     user.run(["kubeconfig", cloud, "--user", "ann", "--merge"]).done();
     assert_eq!(std::fs::read_to_string(folder.join("config")).unwrap(), merged);
     assert!(merged.contains("https://other.invalid"));
-    assert_eq!(folder.join("config").metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(folder.join("config").metadata().unwrap().permissions().mode() & 0o777, 0o644);
     let mut asked =
         kubectl(&registered.environment, &folder.join("config"), &format!("ann@default/{cloud}/cluster-3"));
     assert_eq!(said(asked.args(["get", "resourcequotas", "-o", "name"])), "resourcequota/compute\n");

@@ -223,51 +223,59 @@ async fn what_can_not_be_used_for_tls_is_refused_by_place() {
         (STANDARD.encode(certificate.pem()), STANDARD.encode(key.serialize_pem()))
     };
     let ((certificate, key), (_, other)) = (identity(), identity());
-    let certificates = "client-certificate-data: must be base64 of certificates in PEM";
+    let certificates = "[].user.client-certificate-data: must be base64 of certificates in PEM";
     let broken = STANDARD.encode(pem("CERTIFICATE"));
     for (user, expected) in [
-        (format!("client-certificate-data: hunter2!, client-key-data: {key}"), certificates),
+        (
+            format!("client-certificate-data: hunter2!, client-key-data: {key}"),
+            "[0].user.client-certificate-data: must be base64, in one line or broken by line breaks alone",
+        ),
         (format!("client-certificate-data: aGk=, client-key-data: {key}"), certificates),
         (format!("client-certificate-data: {broken}, client-key-data: {key}"), certificates),
         (
             format!("client-certificate-data: {certificate}, client-key-data: hunter2!"),
-            "client-key-data: must be base64 of a private key in PEM",
+            "[0].user.client-key-data: must be base64, in one line or broken by line breaks alone",
         ),
         (
             format!("client-certificate-data: {certificate}, client-key-data: {certificate}"),
-            "client-key-data: must be base64 of a private key in PEM",
+            "[].user.client-key-data: must be base64 of a private key in PEM",
         ),
         (
             format!(
                 "client-certificate-data: {certificate}, client-key-data: {}",
                 STANDARD.encode(pem("PRIVATE KEY"))
             ),
-            "client-key-data: must be a key that TLS can use: ECDSA, Ed25519, or RSA of 2048 bits or more",
+            "[].user.client-key-data: must be a key that TLS can use: ECDSA, Ed25519, or RSA of 2048 bits or more",
         ),
         (
             format!("client-certificate-data: {certificate}, client-key-data: {other}"),
-            "client-key-data: must be the key of client-certificate-data",
+            "[].user.client-key-data: must be the key of client-certificate-data",
         ),
         (
             format!("client-certificate-data: {certificate}"),
-            "client-key-data: must be set beside the certificate",
+            "[0].user.client-key-data: must be set beside the certificate",
         ),
-        (format!("client-key-data: {key}"), "client-certificate-data: must be set beside the key"),
     ] {
         let said = refusal(&format!("users: [{{name: u, user: {{{user}}}}}]"), "").await;
-        assert_eq!(said, format!("unusable kubeconfig: users[].user.{expected}"));
+        assert_eq!(said, format!("unusable kubeconfig: users{expected}"));
     }
 }
 
 #[tokio::test]
 async fn authorities_that_are_none_are_refused_by_place() {
-    for authority in
-        ["hunter2!", "aGk=", &STANDARD.encode(pem("CERTIFICATE")), &STANDARD.encode(pem("PRIVATE KEY"))]
-    {
+    let certificates = "[].cluster.certificate-authority-data: must be base64 of certificates in PEM";
+    for (authority, expected) in [
+        (
+            "hunter2!",
+            "[0].cluster.certificate-authority-data: must be base64, in one line or broken by line breaks alone",
+        ),
+        ("aGk=", certificates),
+        (&STANDARD.encode(pem("CERTIFICATE")), certificates),
+        (&STANDARD.encode(pem("PRIVATE KEY")), certificates),
+    ] {
         let cluster = format!(", certificate-authority-data: '{authority}'");
         let said = refusal("users: [{name: u, user: {}}]", &cluster).await;
-        let expected = "certificate-authority-data: must be base64 of certificates in PEM";
-        assert_eq!(said, format!("unusable kubeconfig: clusters[].cluster.{expected}"));
+        assert_eq!(said, format!("unusable kubeconfig: clusters{expected}"));
     }
 }
 

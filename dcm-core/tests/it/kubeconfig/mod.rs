@@ -50,7 +50,7 @@ fn a_bomb_is_refused_by_its_limit_wherever_a_kubeconfig_is_read() {
 
 #[test]
 fn a_file_of_the_caller_is_refused_by_the_same_limits_in_the_same_words() {
-    for (name, text, limit) in bombs::small(GOOD) {
+    for (name, text, limit) in bombs::small(GOOD).into_iter().chain(bombs::merges(GOOD)) {
         let error = yaml::read_own::<Value>(&text).unwrap_err().to_string();
         assert_eq!(error, yaml::read::<Value>(&text).unwrap_err().to_string(), "{name}");
         assert!(error.starts_with("line ") && error.ends_with(&format!(": it {limit}")), "{name}: {error}");

@@ -21,7 +21,7 @@ pub(crate) struct Arguments {
     /// The cluster: where it comes from, and its name there.
     #[arg(value_name = "PROVIDER/CLUSTER")]
     id: ClusterId,
-    /// The kubeconfig to reach it with. Default: the first file of KUBECONFIG, or the one in the home folder.
+    /// The kubeconfig to reach it with. Default: the files of KUBECONFIG, or the one in the home folder.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
     /// Which context of it. Default: its current one.
@@ -67,7 +67,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
 }
 
 async fn register(session: &Session, registration: Registration, look: Option<Look>) -> anyhow::Result<Exit> {
-    let (id, warning) = (registration.id.clone(), registration.warning_for_users());
+    let (id, warnings) = (registration.id.clone(), registration.warnings());
     let outcome = match session.clusters().add(registration, look).await {
         Err(error) if error.is_already_there() => {
             let message = format!("{error}, registered otherwise: dcm cluster update {id} changes it");
@@ -79,6 +79,6 @@ async fn register(session: &Session, registration: Registration, look: Option<Lo
         EditOutcome::Unchanged => format!("{id}: is registered so already"),
         EditOutcome::Created | EditOutcome::Changed => format!("{id}: registered"),
     });
-    users::warn(&id, warning);
+    users::warn(&id, warnings);
     Ok(Exit::Done)
 }

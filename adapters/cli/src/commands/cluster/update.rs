@@ -140,7 +140,7 @@ async fn change(
     };
     let edited = registered.edit_seen(caller, id, &Precondition::default(), uid.as_ref(), next).await;
     let (RegisteredCluster { registration, is_moved, .. }, outcome) = edited?;
-    let warnings = registration.warning_for_users().into_iter().collect();
+    let warnings = registration.warnings();
     Ok(Changed { is_changed: outcome != EditOutcome::Unchanged, is_moved, warnings })
 }
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use dcm_core::kubeconfig::UserEndpoint;
+use dcm_core::kubeconfig::{Admin, UserEndpoint};
 use dcm_core::name::ClusterId;
 use dcm_core::refusal::{Checks, Path};
 
@@ -44,11 +44,15 @@ impl Users {
     }
 }
 
-/// Warns of what users get of a cluster.
+/// Warns of what a registration has: what users get, and what is not used of its kubeconfig.
 pub(super) fn warn(id: &ClusterId, warnings: impl IntoIterator<Item = String>) {
     for warning in warnings {
-        output::note(format_args!(
-            "{id}: {warning}; another address for them: dcm cluster update {id} --user-server URL"
-        ));
+        if Admin::is_for_users(&warning) {
+            output::note(format_args!(
+                "{id}: {warning}; another address for them: dcm cluster update {id} --user-server URL"
+            ));
+        } else {
+            output::note(format_args!("{id}: warning: {warning}"));
+        }
     }
 }

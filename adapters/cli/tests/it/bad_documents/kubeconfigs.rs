@@ -230,7 +230,7 @@ fn of_others(good: &Value) -> Vec<(String, &'static str, Allowed)> {
             files.clone(),
         ),
         (
-            at(USER, json!({"client-certificate": "/etc/hostname"})),
+            at(USER, json!({"client-certificate": "/etc/hostname", "client-key": "/etc/hostname"})),
             "users[].user.client-certificate: names a file, which is not allowed",
             files.clone(),
         ),

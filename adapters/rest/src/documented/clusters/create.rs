@@ -26,7 +26,7 @@ pub(in crate::documented) fn describe(it: Operation) -> Operation {
     it.says(
         "Register a cluster",
         "It is looked at before, as by a check. What names programs or files in its kubeconfig is refused. A warning names an address that \
-         users hardly reach.",
+         users hardly reach, and what is not used of the kubeconfig.",
     )
     .requires(&["metadata.name", "spec.kubeconfig"])
     .answers(StatusCode::CREATED, Answer::json::<ClusterAnswer>("The cluster.").tagged().located().warned())
@@ -73,6 +73,6 @@ pub(in crate::documented) async fn handle(
     }
     let location = format!("/v2/cluster-providers/{}/clusters/{}", id.provider, id.cluster);
     let headers = [etag(&made.revision), (LOCATION, location.parse().map_err(|_| Problem::unexpected())?)];
-    let warnings = warnings::headers(made.registration.warning_for_users());
+    let warnings = warnings::headers(made.registration.warnings());
     Ok((StatusCode::CREATED, warnings, headers, Json(answer(&services, &asker, made).await?)))
 }

@@ -56,6 +56,6 @@ pub(in crate::documented) async fn handle(
     let next = |old: dcm_core::service::Registration| read.onto(old.clone()).unwrap_or(old);
     let put = services.registered.edit_seen(&caller, &id, &when.condition, uid.as_ref(), next).await;
     let (put, _) = put.map_err(refused)?;
-    let warnings = warnings::headers(put.registration.warning_for_users());
+    let warnings = warnings::headers(put.registration.warnings());
     Ok((warnings, [etag(&put.revision)], Json(answer(&services, &asker, put).await?)))
 }

@@ -3,6 +3,7 @@
 use axum::extract::multipart::{Field, MultipartError};
 use axum::extract::{FromRequest, Multipart, Request};
 use axum::http::StatusCode;
+use dcm_core::kubeconfig;
 use dcm_core::secret::Secret;
 
 use crate::emco::BODY_BYTES_MAX;
@@ -33,14 +34,13 @@ impl<S: Send + Sync> FromRequest<S> for Form {
             match (part.name(), part.file_name()) {
                 (Some("metadata"), None) if metadata.is_none() => metadata = Some(content(part).await?),
                 (Some("file"), Some(_)) if file.is_none() => {
-                    let text = String::from_utf8(content(part).await?);
-                    file =
-                        Some(text.map_err(|_| Problem::invalid(["file: a kubeconfig is a text in UTF-8"]))?);
+                    let text = kubeconfig::decode(content(part).await?);
+                    file = Some(text.map_err(|invalid| Problem::invalid([format!("file: {invalid}")]))?);
                 }
                 _ => {}
             }
         }
-        Ok(Self { metadata: metadata.unwrap_or_default(), file: file.map(Secret::new) })
+        Ok(Self { metadata: metadata.unwrap_or_default(), file })
     }
 }
 
