@@ -13,6 +13,7 @@ use tempfile::NamedTempFile;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::exit::{Ended, Exit};
+use crate::private_file::folder_of;
 
 /// How often a lock that is held is tried again, and how long it takes from one try to the next: some ten seconds in all. Who holds one
 /// writes a few small files.
@@ -49,13 +50,13 @@ impl Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // The error of the next program that waits for it names it.
+        // Where this fails, the next program that waits for the lock names it.
         let _ = fs::remove_file(&self.0);
     }
 }
 
 /// From now on, a write beyond the largest size of files fails, and does not end the process.
-pub(crate) fn limit_is_an_error() -> anyhow::Result<()> {
+pub(crate) fn let_large_writes_fail() -> anyhow::Result<()> {
     Ok(signal(SignalKind::from_raw(Signal::XFSZ.as_raw())).map(drop)?)
 }
 
@@ -127,10 +128,6 @@ pub(crate) fn identity(file: &Path) -> Result<(u64, u64), PathBuf> {
         let target = fs::read_link(file).map(|target| folder_of(file).join(target));
         spelled(&target.unwrap_or_else(|_| file.to_path_buf()))
     })
-}
-
-fn folder_of(file: &Path) -> &Path {
-    file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 #[cfg(test)]

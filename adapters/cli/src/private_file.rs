@@ -75,7 +75,8 @@ pub(crate) fn finish(new: NamedTempFile, file: &Path) -> io::Result<()> {
     fs::File::open(folder_of(file))?.sync_all()
 }
 
-fn folder_of(file: &Path) -> &Path {
+/// The folder that a file is in.
+pub(crate) fn folder_of(file: &Path) -> &Path {
     file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

@@ -223,8 +223,8 @@ fn config_of(mut kubeconfig: Kubeconfig) -> Result<Config, Error> {
     Ok(config)
 }
 
-/// Of a token and a file with one, client-go takes the file's where it can be read, without the white space around it. kube would send
-/// that, too: then the token is taken now, and the file is read again for the next connection.
+/// Decides between a token and a file with one. As client-go does, it prefers the file where that can be read, and takes the token in it without
+/// the white space around. kube would send that white space, so such a token is taken here, and again for the next connection.
 fn choose_token(user: &mut AuthInfo) -> Result<(), Error> {
     let Some(file) = &user.token_file else { return Ok(()) };
     let text =

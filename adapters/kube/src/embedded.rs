@@ -32,7 +32,7 @@ const NO_CERTIFICATES: &str = "must be base64 of certificates in PEM";
 const NO_KEY: &str = "must be base64 of a private key in PEM";
 
 fn refused(path: &'static str, rule: &'static str) -> Refusal {
-    Refusal::Field { path, rule }
+    Refusal::Field { path: path.into(), rule }
 }
 
 /// Leaves the authorities that can be used, and refuses those of which none can.
@@ -122,5 +122,20 @@ fn check_pair(chain: Certificates, key: &Secret) -> Result<(), Refusal> {
         Err(_) => {
             Err(refused(KEY, "must be a key that TLS can use: ECDSA, Ed25519, or RSA of 2048 bits or more"))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_up_to_its_limit_and_refused_beyond() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(FILE_BYTES_MAX).unwrap();
+        assert_eq!(read_file(file.path()).unwrap().len() as u64, FILE_BYTES_MAX);
+        file.as_file().set_len(FILE_BYTES_MAX + 1).unwrap();
+        assert_eq!(read_file(file.path()).unwrap_err().kind(), ErrorKind::FileTooLarge);
+        assert_eq!(read_file("/dev/zero").unwrap_err().kind(), ErrorKind::FileTooLarge);
     }
 }

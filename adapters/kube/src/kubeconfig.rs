@@ -3,6 +3,7 @@
 //! It is input from outside: it can name programs to run and files to read. [`check`] takes one apart without doing
 //! any of that, and keeps only what its current context uses. It is read as client-go reads it ([`Given`]).
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use dcm_core::kubeconfig::{Content, Given, Invalid};
@@ -92,16 +93,8 @@ pub enum Refusal {
     /// A field breaks a rule.
     #[error("{path}: {rule}")]
     Field {
-        /// Path of the field, such as `users[].user.exec`.
-        path: &'static str,
-        /// The rule that it breaks.
-        rule: &'static str,
-    },
-    /// A field has what client-go does not take.
-    #[error("{path}: {rule}")]
-    Form {
-        /// Path of the field, such as `users[0].user.token`.
-        path: String,
+        /// Path of the field, such as `users[].user.exec` in what the current context uses, or `users[0].user.token` in the whole file.
+        path: Cow<'static, str>,
         /// The rule that it breaks.
         rule: &'static str,
     },
@@ -125,7 +118,7 @@ impl From<Invalid> for Refusal {
             Invalid::Limit { line, column, rule } => {
                 Self::Limit(Unreadable { place: Place { line, column }, rule: Some(rule) })
             }
-            Invalid::Field { path, rule } if !path.is_empty() => Self::Form { path, rule },
+            Invalid::Field { path, rule } if !path.is_empty() => Self::Field { path: path.into(), rule },
             Invalid::Field { .. } | Invalid::Encoding { .. } => NOT_ONE,
         }
     }
@@ -183,7 +176,7 @@ impl std::fmt::Debug for Checked {
 
 /// Checks a kubeconfig. It runs nothing and reads nothing but the text.
 ///
-/// What the current context does not use is not looked at, and not kept.
+/// The whole file must have the form that client-go reads. Nothing else is asked of what the current context does not use, and it is not kept.
 ///
 /// # Errors
 /// [`Refusal`].
@@ -199,7 +192,7 @@ pub fn check(text: &Secret, allowed: &Allowed) -> Result<Checked, Refusal> {
 }
 
 fn refuse<T>(path: &'static str, rule: &'static str) -> Result<T, Refusal> {
-    Err(Refusal::Field { path, rule })
+    Err(Refusal::Field { path: path.into(), rule })
 }
 
 fn forbid<T>(path: &'static str, rule: &'static str, permission: Permission) -> Result<T, Refusal> {
@@ -256,7 +249,7 @@ fn with_whole_extensions(cluster: Content) -> Map<String, Value> {
 fn check_server(server: &str, allowed: &Allowed) -> Result<(), Refusal> {
     let path = "clusters[].cluster.server";
     let rule = "must be the https:// URL of an API server";
-    let uri: http::Uri = server.parse().map_err(|_| Refusal::Field { path, rule })?;
+    let uri: http::Uri = server.parse().map_err(|_| Refusal::Field { path: path.into(), rule })?;
     let has_scheme = match uri.scheme_str() {
         Some("https") => true,
         Some("http") if !allowed.insecure => return forbid(path, rule, Permission::Insecure),
@@ -287,7 +280,7 @@ fn check_cluster(cluster: &mut Cluster, allowed: &Allowed) -> Result<Option<Prox
     if !allowed.proxy {
         return forbid(path, "is not allowed", Permission::Proxy);
     }
-    ProxyUrl::new(proxy).map(Some).map_err(|invalid| Refusal::Field { path, rule: invalid.rule })
+    ProxyUrl::new(proxy).map(Some).map_err(|invalid| Refusal::Field { path: path.into(), rule: invalid.rule })
 }
 
 fn check_user(mut user: AuthInfo, allowed: &Allowed) -> Result<AuthInfo, Refusal> {

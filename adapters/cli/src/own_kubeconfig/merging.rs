@@ -46,8 +46,7 @@ impl OwnFiles {
 
     /// Merges a user's access into the files.
     pub(crate) async fn merge(&self, access: &Access, current: CurrentContext) -> anyhow::Result<Merged> {
-        // Where files have a largest size, a write beyond it is an error then, and not the end of the process.
-        in_place::limit_is_an_error()?;
+        in_place::let_large_writes_fail()?;
         let _locks = self.lock().await?;
         let for_new = self.for_new();
         let before = self.read()?;
@@ -60,9 +59,11 @@ impl OwnFiles {
         {
             self.warn(place, &texts[place]);
             if let Err(error) = in_place::write(&self.paths[place], new, before[place].as_deref()) {
-                for place in written {
-                    in_place::put_back(&self.paths[place], before[place].as_deref())?;
-                }
+                let put_back =
+                    |place: usize| in_place::put_back(&self.paths[place], before[place].as_deref());
+                // All are tried before the first failure counts.
+                let tried: Vec<_> = written.into_iter().map(put_back).collect();
+                tried.into_iter().collect::<anyhow::Result<()>>()?;
                 return Err(error);
             }
             written.push(place);
