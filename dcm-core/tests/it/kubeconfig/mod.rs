@@ -49,6 +49,15 @@ fn a_bomb_is_refused_by_its_limit_wherever_a_kubeconfig_is_read() {
 }
 
 #[test]
+fn of_very_many_duplicate_keys_the_first_places_are_named_and_the_rest_counted() {
+    let text = format!("{GOOD}unknown: {{{}}}\n", "a,".repeat(1000));
+    let warnings = Admin::warnings(&Secret::new(text));
+    assert_eq!(warnings.len(), 11);
+    assert!(warnings[0].starts_with("line 7, column "), "{}", warnings[0]);
+    assert_eq!(warnings[10], "989 more duplicate keys");
+}
+
+#[test]
 fn a_file_of_the_caller_is_refused_by_the_same_limits_in_the_same_words() {
     for (name, text, limit) in bombs::small(GOOD).into_iter().chain(bombs::merges(GOOD)) {
         let error = yaml::read_own::<Value>(&text).unwrap_err().to_string();

@@ -37,6 +37,12 @@ fn contexts(kit: &Kit) -> Vec<Case> {
         ),
         same(NAMESPACE, "a number", context("cluster: c, user: u, namespace: 1}"), false),
         same(USER, "absent", context("cluster: c}"), false),
+        same(
+            USER,
+            "absent, beside a user without a name",
+            context("cluster: c}").replace("- name: u\n  user:", "- user:"),
+            true,
+        ),
         same(USER, "the name of no user", context("cluster: c, user: other}"), false),
         same("`cluster` of a context", "the name of no cluster", context("cluster: other, user: u}"), false),
         same("`context`", "null", good.replace("context: {cluster: c, user: u}", "context: null"), false),

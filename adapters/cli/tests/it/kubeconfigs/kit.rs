@@ -69,6 +69,7 @@ impl Kit {
         user.write("ca.crt", &kit.authority);
         user.write("admin.crt", &kit.certificate);
         user.write("admin.key", &kit.key);
+        user.write("two-lines", &format!("{0}\n{0}\n", kit.token));
         user.write("token", &format!("{}\n", kit.token));
         kit
     }

@@ -11,7 +11,7 @@ use dcm_testenv::{Environment, Route};
 use serde_json::Value;
 
 use crate::common::installation::until;
-use crate::common::{Ran, User, said};
+use crate::common::{Ran, User, code_of, interrupt, said};
 
 /// So many users merge at once.
 const USERS: usize = 6;
@@ -220,6 +220,21 @@ async fn a_file_under_several_names_keeps_what_is_merged_into_it() {
             assert_eq!(contexts(&cloud.value("own")), BTreeSet::from(["home", &*cloud.context(0)]), "{list}");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_merge_that_is_interrupted_while_it_waits_leaves_no_lock_and_changes_nothing() {
+    let cloud = Cloud::new("interrupted").await;
+    cloud.write("a", OWN);
+    cloud.write("b", "apiVersion: v1\nkind: Config\n");
+    cloud.write("b.lock", "");
+    let before = cloud.names();
+    let waiting = cloud.merge(0, "a:b", &[]).spawn().unwrap();
+    let is_waiting = async || cloud.home().join("a.lock").exists().then_some(());
+    until("the merge to lock the first file", is_waiting).await;
+    interrupt(&waiting);
+    assert_eq!(code_of(waiting), Some(130));
+    assert_eq!((cloud.names(), &*cloud.read("a")), (before, OWN));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -64,6 +64,7 @@ fn token_file(kit: &Kit) -> Vec<Case> {
         same(FIELD, "null, beside a token", kit.with_token("tokenFile: null\n"), true),
         same(FIELD, "empty, beside a certificate", kit.with_certificate("tokenFile: ''\n"), true),
         same(FIELD, "a number", kit.with_certificate("tokenFile: 1\n"), false),
+        same(FIELD, "a file with two lines", of("tokenFile: two-lines\n"), false),
         same(FIELD, "a file that is not there", of("tokenFile: missing\n"), false),
         reads(FIELD, "a file, relative to the kubeconfig", of("tokenFile: token\n")),
         reads(FIELD, "a file, beside a wrong token: the file counts", of("tokenFile: token\ntoken: wrong\n")),
