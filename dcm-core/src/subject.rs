@@ -13,6 +13,22 @@ pub const REQUEST_LABEL: &str = "CERTIFICATE REQUEST";
 /// Largest certificate signing request, in bytes of PEM: one with the longest RSA key that is accepted has about 3 KiB.
 pub const REQUEST_BYTES_MAX: usize = 16 * 1024;
 
+/// The one PEM block of a certificate signing request, from its first line to its last. Text before it is passed over, as OpenSSL
+/// writes with `-text`; white space may follow it. None for a text with another block, or without one.
+#[cfg(any(feature = "logical-cloud", feature = "pki"))]
+pub(crate) fn request_block(text: &str) -> Option<&str> {
+    let begin = format!("-----BEGIN {REQUEST_LABEL}-----");
+    let text = text.trim();
+    let block = &text[text.find(&begin)?..];
+    let before = &text[..text.len() - block.len()];
+    // What follows on the first line is no part of it, and a block begins a line.
+    let is_framed = block[begin.len()..].starts_with(['\n', '\r'])
+        && (before.is_empty() || before.ends_with('\n'))
+        && block.ends_with(&format!("-----END {REQUEST_LABEL}-----"));
+    let is_one = ["-----BEGIN", "-----END"].iter().all(|line| text.matches(line).count() == 1);
+    (is_framed && is_one).then_some(block)
+}
+
 /// What Kubernetes keeps for itself: `system:masters` is above every authorization.
 const RESERVED_PREFIX: &str = "system:";
 

@@ -1,6 +1,7 @@
 //! How a server is asked.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
@@ -9,9 +10,9 @@ use http_body_util::{BodyExt as _, Full, LengthLimitError, Limited};
 use hyper::Response;
 use hyper::body::{Bytes, Incoming};
 use hyper_rustls::ConfigBuilderExt as _;
-use rustls::crypto::ring;
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::sign::SingleCertAndKey;
 use rustls::{ClientConfig, RootCertStore};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -82,7 +83,11 @@ impl Connection {
     }
 
     pub(crate) fn silent(&self, source: impl std::error::Error + Send + Sync + 'static) -> Error {
-        let (server, source) = (self.server.to_string(), Box::new(source));
+        let server = self.server.to_string();
+        if let Some(refused) = dcm_tls::refused(&source) {
+            return Error::Handshake { server, source: Box::new(refused) };
+        }
+        let source = Box::new(source);
         if is_of_tls(&*source) {
             Error::Handshake { server, source }
         } else {
@@ -251,7 +256,7 @@ fn headers(options: &Options) -> Result<HeaderMap, Error> {
 
 fn tls(options: &Options) -> Result<ClientConfig, Error> {
     let unusable = |what, source: Box<dyn std::error::Error + Send + Sync>| Error::Tls { what, source };
-    let builder = ClientConfig::builder_with_provider(ring::default_provider().into())
+    let builder = ClientConfig::builder_with_provider(dcm_tls::provider())
         .with_safe_default_protocol_versions()
         .map_err(|error| unusable("TLS", error.into()))?;
     let builder = match &options.authorities {
@@ -270,7 +275,8 @@ fn tls(options: &Options) -> Result<ClientConfig, Error> {
             if roots.is_empty() {
                 return Err(of_bundle("there is no certificate in it".into()));
             }
-            builder.with_root_certificates(roots)
+            let verifier = dcm_tls::server_verifier(roots).map_err(|error| of_bundle(error.into()))?;
+            builder.dangerous().with_custom_certificate_verifier(verifier)
         }
     };
     let Credential::Certificate { chain, key } = &options.credential else {
@@ -279,7 +285,8 @@ fn tls(options: &Options) -> Result<ClientConfig, Error> {
     let of_client = |error| unusable("the client certificate", error);
     let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(chain).collect();
     let chain = chain.map_err(|error| of_client(error.into()))?;
-    let key = PrivateKeyDer::from_pem_slice(key.expose().as_bytes());
+    let key = dcm_tls::private_key(key.expose().as_bytes());
     let key = key.map_err(|error| unusable("the client key", error.into()))?;
-    builder.with_client_auth_cert(chain, key).map_err(|error| of_client(error.into()))
+    let pair = dcm_tls::pair(chain, key).map_err(|error| of_client(error.into()))?;
+    Ok(builder.with_client_cert_resolver(Arc::new(SingleCertAndKey::from(pair))))
 }

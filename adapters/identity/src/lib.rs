@@ -35,7 +35,7 @@
 //!   refused within [`tokens::REVOCATION_DELAY_MAX`], whatever else is wrong with that file.
 //! - What has expired by the machine's time is refused, also where that was set after the start ([`WallClock`]).
 //! - An issuer's keys are fetched once for all who wait for them, and outlive its outages until they are [`oidc::KEYS_AGE_MAX`] old.
-//! - One implementation of cryptography, `ring`, for all of it.
+//! - One implementation of cryptography, `aws-lc-rs`, for all of it.
 
 mod authenticator;
 pub mod bearer;

@@ -2,7 +2,7 @@
 //!
 //! A token is a JSON Web Token, signed with a key that the issuer publishes. The issuer is found by the token's own word
 //! (`iss`), which counts for nothing until the signature was checked with a key of that issuer's; then it is as true as the rest.
-//! Only signatures by private keys are taken (RS, PS, ES and EdDSA, as far as `ring` has them): with a shared secret whoever can
+//! Only signatures by private keys are taken (RS, PS, ES and EdDSA, as far as `aws-lc-rs` has them): with a shared secret whoever can
 //! check a token could make one, and with `none` everybody.
 //!
 //! # Keys

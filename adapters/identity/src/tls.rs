@@ -18,7 +18,6 @@ use std::sync::Arc;
 
 use dcm_core::port::clock::Clock;
 use hyper_rustls::ConfigBuilderExt as _;
-use rustls::crypto::{CryptoProvider, ring};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::version::{TLS12, TLS13};
@@ -70,10 +69,9 @@ pub fn server(
     protocols: &[&str],
     clock: Arc<dyn Clock>,
 ) -> Result<Arc<ServerConfig>, Error> {
-    let provider = Arc::new(ring::default_provider());
-    let verifier = verifier(clients, &provider)?;
-    let resolver = Resolver::open(files.clone(), Arc::clone(&provider), clock)?;
-    let mut config = ServerConfig::builder_with_provider(provider)
+    let verifier = verifier(clients)?;
+    let resolver = Resolver::open(files.clone(), clock)?;
+    let mut config = ServerConfig::builder_with_provider(dcm_tls::provider())
         .with_protocol_versions(&VERSIONS)
         .map_err(Error::Configure)?
         .with_client_cert_verifier(verifier)
@@ -82,16 +80,14 @@ pub fn server(
     Ok(Arc::new(config))
 }
 
-fn verifier(clients: &Clients, provider: &Arc<CryptoProvider>) -> Result<Arc<dyn ClientCertVerifier>, Error> {
+fn verifier(clients: &Clients) -> Result<Arc<dyn ClientCertVerifier>, Error> {
     let (file, is_required) = match clients {
         Clients::NotAsked => return Ok(WebPkiClientVerifier::no_client_auth()),
         Clients::Asked(file) => (file, false),
         Clients::Required(file) => (file, true),
     };
-    let roots = Arc::new(roots(file)?);
-    let builder = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(provider));
-    let builder = if is_required { builder } else { builder.allow_unauthenticated() };
-    builder.build().map_err(|source| Error::Verifier { file: file.clone(), source })
+    let verifier = dcm_tls::client_verifier(roots(file)?, is_required);
+    verifier.map_err(|source| Error::Verifier { file: file.clone(), source })
 }
 
 fn roots(file: &Path) -> Result<RootCertStore, Error> {
@@ -110,11 +106,15 @@ fn roots(file: &Path) -> Result<RootCertStore, Error> {
 /// # Errors
 /// A file that is missing or unreadable, or a system without authorities.
 pub fn client(authorities: Option<&Path>) -> Result<ClientConfig, Error> {
-    let builder = ClientConfig::builder_with_provider(ring::default_provider().into())
+    let builder = ClientConfig::builder_with_provider(dcm_tls::provider())
         .with_protocol_versions(&VERSIONS)
         .map_err(Error::Configure)?;
     let builder = match authorities {
-        Some(file) => builder.with_root_certificates(roots(file)?),
+        Some(file) => {
+            let verifier = dcm_tls::server_verifier(roots(file)?);
+            let verifier = verifier.map_err(|source| Error::Verifier { file: file.to_owned(), source })?;
+            builder.dangerous().with_custom_certificate_verifier(verifier)
+        }
         None => builder.with_native_roots().map_err(Error::NoSystemAuthorities)?,
     };
     Ok(builder.with_no_client_auth())

@@ -20,6 +20,10 @@ use hyper_util::client::legacy::connect::{Connection, HttpConnector};
 use kube::Config;
 use kube::client::ConfigExt as _;
 use kube::config::{AuthInfo, Kubeconfig};
+use rustls::RootCertStore;
+use rustls::client::danger::ServerCertVerifier;
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::CertificateDer;
 use tower::{BoxError, Service, ServiceBuilder, service_fn};
 
 use crate::budget::Budget;
@@ -55,11 +59,23 @@ async fn make(checked: Checked, options: Options, budget: Arc<Budget>) -> Result
     choose_cryptography();
     let mut config = blocking(|| config_of(checked.kubeconfig)).await?;
     let login = Login::begin(&mut config.auth_info).await?;
+    if login.is_some() {
+        check_given(&mut config.auth_info)?;
+    }
     let identity = Arc::new(Identity::default());
     let known = Known { identity: identity.clone(), budget: budget.clone() };
     let (client, options) =
         blocking(move || Ok((build(&config, checked.proxy, &options, known)?, options))).await?;
     Ok(Transport::new(client, identity, login, &options, budget))
+}
+
+/// Checks what a program gave, which it gives as plain PEM.
+fn check_given(user: &mut AuthInfo) -> Result<(), Error> {
+    embedded::settle_identity(user).map_err(|refusal| {
+        let refusal = refusal.to_string().replace("base64 of ", "");
+        let reason = refusal.strip_prefix("users[].user.").unwrap_or(&refusal);
+        unusable(&format!("users[].user.exec: what the program gave can't be used for TLS: {reason}"))
+    })
 }
 
 /// What the connections of a client share with its requests.
@@ -197,9 +213,9 @@ fn basic(ProxyLogin { user, password }: &ProxyLogin) -> Result<HeaderValue, Erro
 /// TLS needs one implementation of cryptography in the process. When nobody has chosen, and more than one is linked in,
 /// it would panic; so the choice is made here, as kube does for its other one.
 fn choose_cryptography() {
-    if rustls::crypto::CryptoProvider::get_default().is_none() {
+    if CryptoProvider::get_default().is_none() {
         // An error means that somebody else has chosen in between.
-        let _ = rustls::crypto::ring::default_provider().install_default();
+        let _ = CryptoProvider::clone(&dcm_tls::provider()).install_default();
     }
 }
 
@@ -273,9 +289,21 @@ where
     Ok(kube::Client::new(service, config.default_namespace.clone()))
 }
 
+/// The verifier of a server by the authorities of the kubeconfig, in the place of kube's: it verifies the same, and its errors name what
+/// is not supported.
+fn verifier(config: &Config) -> Option<Arc<dyn ServerCertVerifier>> {
+    let authorities = config.root_cert.as_ref().filter(|_| !config.accept_invalid_certs)?;
+    let mut roots = RootCertStore::empty();
+    roots.add_parsable_certificates(authorities.iter().map(|der| CertificateDer::from(der.as_slice())));
+    dcm_tls::server_verifier(roots).ok()
+}
+
 fn tls<H>(config: &Config, connector: H) -> Result<HttpsConnector<H>, kube::Error> {
-    let builder =
-        HttpsConnectorBuilder::new().with_tls_config(config.rustls_client_config()?).https_or_http();
+    let mut tls = config.rustls_client_config()?;
+    if let Some(verifier) = verifier(config) {
+        tls.dangerous().set_certificate_verifier(verifier);
+    }
+    let builder = HttpsConnectorBuilder::new().with_tls_config(tls).https_or_http();
     let builder = match &config.tls_server_name {
         None => builder,
         Some(name) => {

@@ -11,11 +11,10 @@ use base64::engine::general_purpose::STANDARD;
 use dcm_core::kubeconfig::{self, Certificates};
 use dcm_core::port::cluster as port;
 use dcm_core::secret::Secret;
+use dcm_tls::{KeyError, PairError};
 use kube::config::{AuthInfo, Cluster};
-use rustls::pki_types::pem::PemObject as _;
+use rustls::RootCertStore;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::sign::CertifiedKey;
-use rustls::{Error, RootCertStore};
 use secrecy::ExposeSecret;
 
 use crate::failure::unusable;
@@ -29,10 +28,13 @@ const CERTIFICATE: &str = "users[].user.client-certificate-data";
 const KEY: &str = "users[].user.client-key-data";
 
 const NO_CERTIFICATES: &str = "must be base64 of certificates in PEM";
-const NO_KEY: &str = "must be base64 of a private key in PEM";
 
 fn refused(path: &'static str, rule: &'static str) -> Refusal {
     Refusal::Field { path: path.into(), rule }
+}
+
+fn unsupported(path: &'static str, found: &impl ToString) -> Refusal {
+    Refusal::Unsupported { path, found: found.to_string() }
 }
 
 /// Leaves the authorities that can be used, and refuses those of which none can.
@@ -62,10 +64,10 @@ pub(crate) fn settle_identity(user: &mut AuthInfo) -> Result<(), Refusal> {
         user.client_certificate_data = Some(STANDARD.encode(chain.to_pem()));
     }
     if let Some(key) = &key {
-        user.client_key_data = Some(STANDARD.encode(key.expose()).into());
+        user.client_key_data = Some(STANDARD.encode(key.pem.expose()).into());
     }
     match (chain, key) {
-        (Some(chain), Some(key)) => check_pair(chain, &key),
+        (Some(chain), Some(key)) => check_pair(chain, key.der),
         _ => Ok(()),
     }
 }
@@ -87,18 +89,21 @@ pub(crate) fn read_authorities(cluster: &mut Cluster) -> Result<(), port::Error>
 
 /// Reads the files that a user's certificate and key are in, and puts what is found in them into the kubeconfig.
 pub(crate) fn read_identity(user: &mut AuthInfo) -> Result<(), port::Error> {
-    if let Some(file) = user.client_certificate.take() {
-        let unusable = || unusable("users[].user.client-certificate: can't be read as certificates");
-        let chain = certificates(&STANDARD.encode(read_file(file).map_err(|_| unusable())?));
-        user.client_certificate_data = Some(STANDARD.encode(chain.map_err(|_| unusable())?.to_pem()));
+    let (certificate, key) = (user.client_certificate.take(), user.client_key.take());
+    if certificate.is_none() && key.is_none() {
+        return Ok(());
     }
-    if let Some(file) = user.client_key.take() {
-        let unusable = || unusable("users[].user.client-key: can't be read as a private key");
-        let pem = read_file(file).map_err(|_| unusable())?;
-        let key = kubeconfig::private_key(&pem).ok_or_else(unusable)?;
-        user.client_key_data = Some(STANDARD.encode(key.expose()).into());
+    if let Some(file) = certificate {
+        let unusable = |_| unusable("users[].user.client-certificate: can't be read");
+        user.client_certificate_data = Some(STANDARD.encode(read_file(file).map_err(unusable)?));
     }
-    Ok(())
+    if let Some(file) = key {
+        let unusable = |_| unusable("users[].user.client-key: can't be read");
+        user.client_key_data = Some(STANDARD.encode(read_file(file).map_err(unusable)?).into());
+    }
+    // What a file has is no base64, and its field has no `-data`.
+    settle_identity(user)
+        .map_err(|refusal| unusable(&refusal.to_string().replace("-data", "").replace("base64 of ", "")))
 }
 
 fn certificates(data: &str) -> Result<Certificates, Refusal> {
@@ -107,22 +112,38 @@ fn certificates(data: &str) -> Result<Certificates, Refusal> {
     chain.ok_or_else(|| refused(CERTIFICATE, NO_CERTIFICATES))
 }
 
-fn private_key(data: &str) -> Result<Secret, Refusal> {
-    let key = STANDARD.decode(data).ok().and_then(|pem| kubeconfig::private_key(&pem));
-    key.ok_or_else(|| refused(KEY, NO_KEY))
+/// A private key, as PEM and as TLS takes it.
+struct Key {
+    pem: Secret,
+    der: PrivateKeyDer<'static>,
 }
 
-fn check_pair(chain: Certificates, key: &Secret) -> Result<(), Refusal> {
-    let chain = chain.readable.into_iter().map(CertificateDer::from).collect();
-    let key = PrivateKeyDer::from_pem_slice(key.expose().as_bytes()).map_err(|_| refused(KEY, NO_KEY))?;
-    match CertifiedKey::from_der(chain, key, &rustls::crypto::ring::default_provider()) {
-        Ok(_) => Ok(()),
-        Err(Error::InconsistentKeys(_)) => Err(refused(KEY, "must be the key of client-certificate-data")),
-        Err(Error::InvalidCertificate(_)) => Err(refused(CERTIFICATE, NO_CERTIFICATES)),
-        Err(_) => {
-            Err(refused(KEY, "must be a key that TLS can use: ECDSA, Ed25519, or RSA of 2048 bits or more"))
-        }
+impl Key {
+    /// Finds the first one of a text, as Go does.
+    fn of(text: &[u8]) -> Result<Self, KeyError> {
+        let pem = kubeconfig::private_key(text);
+        let der = dcm_tls::private_key(pem.as_ref().map_or(text, |pem| pem.expose().as_bytes()))?;
+        Ok(Self { pem: pem.ok_or(KeyError::Missing)?, der })
     }
+}
+
+fn private_key(data: &str) -> Result<Key, Refusal> {
+    let missing = || refused(KEY, "must be base64 of a private key in PEM");
+    let pem = STANDARD.decode(data).map_err(|_| missing())?;
+    Key::of(&pem).map_err(|error| match error {
+        KeyError::Missing => missing(),
+        other => unsupported(KEY, &other),
+    })
+}
+
+fn check_pair(chain: Certificates, key: PrivateKeyDer<'static>) -> Result<(), Refusal> {
+    let chain = chain.readable.into_iter().map(CertificateDer::from).collect();
+    dcm_tls::pair(chain, key).map(drop).map_err(|error| match error {
+        PairError::Mismatch => refused(KEY, "must be the key of client-certificate-data"),
+        PairError::Certificate(_) => refused(CERTIFICATE, NO_CERTIFICATES),
+        PairError::Unsupported(found) => unsupported(CERTIFICATE, &found),
+        PairError::Key(_) => unsupported(KEY, &error),
+    })
 }
 
 #[cfg(test)]

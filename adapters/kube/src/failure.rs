@@ -286,7 +286,12 @@ pub(crate) fn error_below(below: BoxError) -> Error {
     }
     match below.downcast_ref() {
         Some(error) => unusable(credential_rule(error)),
-        None => denied(&*below).unwrap_or_else(|| Error::Unreachable { source: Arc::from(below) }),
+        None => denied(&*below).unwrap_or_else(|| Error::Unreachable {
+            source: match dcm_tls::refused(&*below) {
+                Some(refused) => Arc::new(refused),
+                None => Arc::from(below),
+            },
+        }),
     }
 }
 

@@ -98,6 +98,14 @@ pub enum Refusal {
         /// The rule that it breaks.
         rule: &'static str,
     },
+    /// A field holds a key of a kind that is not supported.
+    #[error("{path}: {found}")]
+    Unsupported {
+        /// Path of the field.
+        path: &'static str,
+        /// What it is, and what to use instead.
+        found: String,
+    },
     /// A field needs what is not allowed.
     #[error("{path}: {rule}")]
     NotAllowed {

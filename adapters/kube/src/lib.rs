@@ -16,6 +16,9 @@
 //! by a rate. So neither a cluster nor its tenants can take the memory of the process, or by what they send the time of other
 //! clusters. But clusters that begin large answers, and don't end them, hold room of the [`Memory`] that all share: where some
 //! of them hold all of it, large answers of other clusters wait.
+//!
+//! TLS is that of `aws-lc-rs`, and a certificate or a key that is not supported is refused by the name of its algorithm. A process that has
+//! installed another provider of cryptography for rustls before the first connection gets that one, with what it supports.
 
 mod apart;
 mod budget;

@@ -12,9 +12,8 @@ use dcm_core::port::trial::{ClientCredential, Trial};
 use http::HeaderValue;
 use kube::config::AuthInfo;
 use rustls::AlertDescription;
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::sign::CertifiedKey;
 
 use crate::budget::Budget;
 use crate::connection;
@@ -90,11 +89,10 @@ fn user(credential: &ClientCredential) -> Option<AuthInfo> {
 /// True for a certificate and its key.
 fn is_pair(pem: &str, key: &str) -> bool {
     let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
-    let (Ok(certificates), Ok(key)) = (certificates, PrivateKeyDer::from_pem_slice(key.as_bytes())) else {
+    let (Ok(certificates), Ok(key)) = (certificates, dcm_tls::private_key(key.as_bytes())) else {
         return false;
     };
-    let provider = rustls::crypto::ring::default_provider();
-    CertifiedKey::from_der(certificates, key, &provider).is_ok()
+    dcm_tls::pair(certificates, key).is_ok()
 }
 
 /// True when a server, or a proxy before it, ended the connection over the client's certificate.

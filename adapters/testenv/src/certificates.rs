@@ -1,6 +1,7 @@
 //! The authorities, certificates and keys of a server, made at run time, with X.509 version 3 throughout.
 
 mod groups;
+mod signer;
 
 use std::fmt;
 
@@ -10,6 +11,7 @@ use rcgen::{
 };
 
 pub use self::groups::Error as SubjectError;
+pub use self::signer::{Hash, KeyKind, Serving, Signer};
 
 /// Why a certificate could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +38,14 @@ pub enum Error {
     Groups {
         /// The common name that the certificate was for.
         common_name: String,
+        /// What failed.
+        source: SubjectError,
+    },
+    /// What was made could not be signed again with another algorithm.
+    #[error("could not sign by {algorithm}")]
+    SignAgain {
+        /// The kind of key, and the hash.
+        algorithm: String,
         /// What failed.
         source: SubjectError,
     },
@@ -103,10 +113,19 @@ impl Authority {
     }
 
     pub(crate) fn issue_client(&self, common_name: &str, groups: &[&str]) -> Result<Identity, Error> {
+        self.issue_client_for(common_name, groups, &generate_key(common_name)?)
+    }
+
+    /// Issues a client certificate for a key that is there.
+    pub(crate) fn issue_client_for(
+        &self,
+        common_name: &str,
+        groups: &[&str],
+        key: &KeyPair,
+    ) -> Result<Identity, Error> {
         let mut params = subject(common_name);
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
-        let key = generate_key(common_name)?;
-        let certificate = self.sign(common_name, params, &key)?;
+        let certificate = self.sign(common_name, params, key)?;
         let certificate = groups::replace_subject(certificate.der(), common_name, groups, self.0.key())
             .map_err(|source| Error::Groups { common_name: common_name.to_owned(), source })?;
         Ok(Identity::new(certificate, key.serialize_pem()))
@@ -114,11 +133,7 @@ impl Authority {
 
     /// Issues a serving certificate; the names may be host names or IP addresses.
     pub(crate) fn issue_server(&self, common_name: &str, names: &[&str]) -> Result<Identity, Error> {
-        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        let mut params = CertificateParams::new(names)
-            .map_err(|source| Error::Sign { common_name: common_name.to_owned(), source })?;
-        params.distinguished_name = distinguished_name(common_name);
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        let params = server_parameters(common_name, names)?;
         let key = generate_key(common_name)?;
         let certificate = self.sign(common_name, params, &key)?;
         Ok(Identity::new(certificate.pem(), key.serialize_pem()))
@@ -142,6 +157,15 @@ impl fmt::Debug for Authority {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("Authority").finish_non_exhaustive()
     }
+}
+
+fn server_parameters(common_name: &str, names: &[&str]) -> Result<CertificateParams, Error> {
+    let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+    let mut params = CertificateParams::new(names)
+        .map_err(|source| Error::Sign { common_name: common_name.to_owned(), source })?;
+    params.distinguished_name = distinguished_name(common_name);
+    params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+    Ok(params)
 }
 
 pub(crate) fn generate_key(common_name: &str) -> Result<KeyPair, Error> {

@@ -12,7 +12,7 @@ use tokio::runtime::Handle;
 
 use crate::Error;
 use crate::audit::AuditLog;
-use crate::certificates::{self, Identity};
+use crate::certificates::{self, Identity, Serving, Signer};
 use crate::guard::ProcessGroup;
 use crate::kubeconfig;
 use crate::ports;
@@ -193,6 +193,19 @@ impl Cluster {
         self.real.keys.clients.issue_client(common_name, groups)
     }
 
+    /// A new client certificate that this cluster accepts, for a key that is there.
+    ///
+    /// # Errors
+    /// When the certificate can't be made.
+    pub fn issue_for(
+        &self,
+        common_name: &str,
+        groups: &[&str],
+        key: &Signer,
+    ) -> Result<Identity, certificates::Error> {
+        self.real.keys.clients.issue_client_for(common_name, groups, key.pair())
+    }
+
     /// What the API server was asked.
     pub fn audit_log(&self) -> &AuditLog {
         &self.real.audit_log
@@ -259,6 +272,20 @@ impl Cluster {
     /// When they can't be written, or the API server does not start, or is not ready in time.
     pub async fn trust_clients_of(&self, authorities: &str) -> Result<(), Error> {
         self.real.keys.trust_clients_of(authorities)?;
+        self.restart().await
+    }
+
+    /// Lets the API server show another certificate to a client that asks for another name. The API server starts anew, and is waited for.
+    ///
+    /// # Errors
+    /// When a certificate can't be written, or the API server does not start, or is not ready in time.
+    pub async fn serve_by_name(&self, served: &[Serving]) -> Result<(), Error> {
+        for Serving { name, identity, .. } in served {
+            let certificate = write(&self.real.folder, &format!("{name}.crt"), identity.certificate())?;
+            let key = write(&self.real.folder, &format!("{name}.key"), identity.key())?;
+            let pair = format!("{},{}:{name}", certificate.display(), key.display());
+            lock(&self.real.servers.api_server).add_argument(format!("--tls-sni-cert-key={pair}"));
+        }
         self.restart().await
     }
 

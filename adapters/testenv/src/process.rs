@@ -92,6 +92,11 @@ impl Server {
         Self { launch, group, child: None }
     }
 
+    /// Adds an argument for the next start.
+    pub(crate) fn add_argument(&mut self, argument: String) {
+        self.launch.arguments.push(argument);
+    }
+
     /// Starts the process, with the same arguments as ever, unless it was started and not killed.
     pub(crate) fn start(&mut self) -> Result<(), Error> {
         if self.child.is_some() {

@@ -25,7 +25,8 @@ const OBJECT_NAME: &str = "^[!-.0-~]+$";
 const POLICY_TARGET: &str = r"^[A-Z][A-Za-z0-9]*(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*(/[-A-Za-z0-9._:~]+)?$";
 const VERB: &str = r"^(\*|[-a-z0-9.]+)$";
 const QUANTITY: &str = r"^\+?([0-9]+(\.[0-9]*)?|\.[0-9]+)([numkMGTPE]|[KMGTPE]i|[eE][+-]?[0-9]+)?$";
-const REQUEST: &str = r"^\s*-----BEGIN CERTIFICATE REQUEST-----[\s\S]*-----END CERTIFICATE REQUEST-----\s*$";
+const REQUEST: &str =
+    r"^(\s*|[\s\S]*\n)-----BEGIN CERTIFICATE REQUEST-----[\s\S]*-----END CERTIFICATE REQUEST-----\s*$";
 
 /// The JSON Schema (draft 2020-12) of the document.
 ///

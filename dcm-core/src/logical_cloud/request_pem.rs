@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::refusal::Rule;
-use crate::subject::REQUEST_LABEL;
+use crate::subject::{REQUEST_LABEL, request_block};
 
 use super::limits::CSR_PEM_BYTES_MAX;
 
-/// The text of a certificate signing request: one PEM block of that type, and no private key beside it. Only this frame
+/// The text of a certificate signing request: one PEM block of that type, and nothing beside it. Only this frame
 /// was checked; what it says is read where keys are dealt with.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -28,7 +28,9 @@ pub enum InvalidRequestPem {
     #[error("must be at most {CSR_PEM_BYTES_MAX} bytes long")]
     TooLong,
     /// It is something else.
-    #[error("must be one PEM block of type {REQUEST_LABEL}")]
+    #[error(
+        "must be one PEM block of type {REQUEST_LABEL}, with no other block before it and nothing after it"
+    )]
     Form,
 }
 
@@ -39,22 +41,19 @@ impl Rule for InvalidRequestPem {
 }
 
 impl RequestPem {
-    /// Takes a text; white space around it is dropped.
+    /// Takes a text; other text before the block, and white space around it, is dropped.
     ///
     /// # Errors
     /// [`InvalidRequestPem`] when it is too long, has a private key, or is not one block of the right type.
     pub fn new(text: &str) -> Result<Self, InvalidRequestPem> {
         let text = text.trim();
-        let framed = text.starts_with(&format!("-----BEGIN {REQUEST_LABEL}-----"))
-            && text.ends_with(&format!("-----END {REQUEST_LABEL}-----"));
         if text.contains("PRIVATE KEY") {
             Err(InvalidRequestPem::PrivateKey)
         } else if text.len() > CSR_PEM_BYTES_MAX {
             Err(InvalidRequestPem::TooLong)
-        } else if text.matches("-----BEGIN").count() != 1 || !framed {
-            Err(InvalidRequestPem::Form)
         } else {
-            Ok(Self(format!("{text}\n").into()))
+            let block = request_block(text).ok_or(InvalidRequestPem::Form)?;
+            Ok(Self(format!("{block}\n").into()))
         }
     }
 
@@ -94,6 +93,17 @@ impl From<RequestPem> for String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_before_the_block_is_dropped() {
+        let block = "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n";
+        for before in ["", " \n", "Certificate Request:\n    Data:\n", "Bag Attributes\r\n"] {
+            assert_eq!(RequestPem::new(&format!("{before}{block}")).unwrap().as_str(), block, "{before:?}");
+        }
+        for text in [format!("x{block}"), format!("{block}x"), format!("{block}{block}")] {
+            assert_eq!(RequestPem::new(&text), Err(InvalidRequestPem::Form), "{text:?}");
+        }
+    }
 
     #[test]
     fn only_the_type_that_kubernetes_takes_is_accepted() {

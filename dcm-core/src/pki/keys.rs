@@ -1,11 +1,6 @@
 //! Keys from the system's randomness.
 
-use std::error::Error as StdError;
-
-use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_RSA_SHA256};
-use rsa::RsaPrivateKey;
-use rsa::pkcs8::EncodePrivateKey as _;
-use rsa::rand_core::OsRng;
+use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_RSA_SHA256, RsaKeySize};
 use secrecy::zeroize::Zeroize;
 
 use crate::port::key_source::{Error, KeyAndRequest, KeySource, KeyType};
@@ -18,7 +13,7 @@ pub struct SystemKeys;
 
 impl KeySource for SystemKeys {
     fn issue_of(&self, key: KeyType, subject: &Subject) -> Result<KeyAndRequest, Error> {
-        let mut pair = pair(key).map_err(Error::Key)?;
+        let mut pair = pair(key).map_err(|source| Error::Key(source.into()))?;
         let request = request(subject, &pair);
         let key = Secret::new(pair.serialize_pem());
         pair.zeroize();
@@ -26,18 +21,14 @@ impl KeySource for SystemKeys {
     }
 }
 
-fn pair(key: KeyType) -> Result<KeyPair, Box<dyn StdError + Send + Sync>> {
-    let bits = match key {
-        KeyType::EcdsaP256 => return Ok(KeyPair::generate()?),
-        KeyType::Rsa2048 => 2048,
-        KeyType::Rsa3072 => 3072,
-        KeyType::Rsa4096 => 4096,
+fn pair(key: KeyType) -> Result<KeyPair, rcgen::Error> {
+    let size = match key {
+        KeyType::EcdsaP256 => return KeyPair::generate(),
+        KeyType::Rsa2048 => RsaKeySize::_2048,
+        KeyType::Rsa3072 => RsaKeySize::_3072,
+        KeyType::Rsa4096 => RsaKeySize::_4096,
     };
-    // The one provider of cryptography makes no RSA keys. It does everything else with this one: what `rsa` does with a
-    // private key takes a time that tells of the key to who may ask again and again (RUSTSEC-2023-0071), and is not used.
-    // A key is made once, and nobody can have the same one made again.
-    let der = RsaPrivateKey::new(&mut OsRng, bits)?.to_pkcs8_der()?;
-    Ok(KeyPair::from_pkcs8_der_and_sign_algo(&der.as_bytes().into(), &PKCS_RSA_SHA256)?)
+    KeyPair::generate_rsa_for(&PKCS_RSA_SHA256, size)
 }
 
 fn request(subject: &Subject, pair: &KeyPair) -> Result<String, rcgen::Error> {

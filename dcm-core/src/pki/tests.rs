@@ -1,5 +1,5 @@
-//! Requests and certificates over real keys, made at run time, and a small authority. RSA and P-521 requests come from
-//! OpenSSL, as the library makes no such keys; their private keys were never kept.
+//! Requests and certificates over real keys, made at run time, and a small authority. Those of many algorithms come from
+//! OpenSSL; their private keys were never kept.
 
 use std::time::Duration;
 
@@ -13,14 +13,17 @@ use rcgen::{
     PKCS_ECDSA_P384_SHA384, PKCS_ED25519, SerialNumber, SignatureAlgorithm,
 };
 
+use x509_parser::prelude::FromDer as _;
+
 use super::*;
 use crate::port::key_source::KeySource;
 use crate::subject::Subject;
 
-const RSA_1024: &str = include_str!("fixtures/rsa-1024.csr");
-const RSA_2048: &str = include_str!("fixtures/rsa-2048.csr");
-const RSA_2048_SHA1: &str = include_str!("fixtures/rsa-2048-sha1.csr");
-const P_521: &str = include_str!("fixtures/p-521.csr");
+/// Requests of `O=team, CN=alice`, each below its name.
+const ACCEPTED: &str = include_str!("fixtures/accepted.csr");
+const REFUSED: &str = include_str!("fixtures/refused.csr");
+/// As `openssl req -new -sha512 -text` writes it.
+const TEXT_BEFORE: &str = include_str!("fixtures/text-before.csr");
 
 const HOUR: i32 = 3600;
 
@@ -70,14 +73,55 @@ fn refused(request: &str) -> RequestRefused {
     check_request(request, &alice()).unwrap_err()
 }
 
+/// The requests of a fixture by their names.
+fn named(fixture: &str) -> Vec<(&str, String)> {
+    let end = "-----END CERTIFICATE REQUEST-----\n";
+    let parts = fixture.split_inclusive(end).map(|part| part.split_once('\n').unwrap());
+    parts.map(|(name, request)| (name, request.to_owned())).collect()
+}
+
 #[test]
 fn every_accepted_kind_of_key_passes() {
     for algorithm in [&PKCS_ECDSA_P256_SHA256, &PKCS_ECDSA_P384_SHA384, &PKCS_ED25519] {
         let request = request_of(&alice_parameters(), algorithm);
         assert_eq!(check_request(&request, &alice()), Ok(()), "{algorithm:?}");
     }
-    assert_eq!(check_request(RSA_2048, &alice()), Ok(()));
-    assert_eq!(check_request(&RSA_2048.replace('\n', "\r\n"), &alice()), Ok(()));
+}
+
+#[test]
+fn a_request_of_each_key_and_hash_that_kubernetes_takes_passes() {
+    let requests = named(ACCEPTED);
+    assert_eq!(requests.len(), 22);
+    for (name, request) in requests {
+        assert_eq!(check_request(&request, &alice()), Ok(()), "{name}");
+        assert_eq!(check_request(&request.replace('\n', "\r\n"), &alice()), Ok(()), "{name}");
+    }
+}
+
+#[test]
+fn a_changed_request_of_each_key_and_hash_is_refused_for_its_signature() {
+    for (name, request) in named(ACCEPTED) {
+        let mut bytes = der(&request);
+        let position = bytes.windows(5).position(|part| part == b"alice").unwrap();
+        bytes[position] = b'A';
+        assert_eq!(refused(&pem("CERTIFICATE REQUEST", &bytes)), RequestRefused::Signature, "{name}");
+    }
+}
+
+#[test]
+fn text_before_the_block_of_a_request_is_passed_over() {
+    let request = altered(|_| ());
+    let bag = "Bag Attributes\n    localKeyID: 01 00 00 00\nKey Attributes: <No Attributes>\n";
+    let tables = "+-----+-----+\n|  CN | alice |\n+-----+-----+\n";
+    let two_ends = request.replace("-----END", "-----END CERTIFICATE REQUEST-----\njunk\n-----END");
+    assert_eq!(refused(&two_ends), RequestRefused::NotOneBlock);
+    for before in
+        ["", "\n\n  \n", "Certificate Request:\n", bag, tables, "Anforderung für Zürich\n", "a\r\nb\r\n"]
+    {
+        assert_eq!(check_request(&format!("{before}{request}"), &alice()), Ok(()), "{before:?}");
+    }
+    assert!(TEXT_BEFORE.starts_with("Certificate Request:\n"));
+    assert_eq!(check_request(TEXT_BEFORE, &alice()), Ok(()));
 }
 
 #[test]
@@ -90,11 +134,61 @@ fn the_order_of_the_subjects_parts_means_nothing() {
 }
 
 #[test]
-fn a_weak_or_unknown_key_is_refused_with_what_it_is() {
-    for (request, expected) in [(RSA_1024, "RSA of 1024 bits"), (P_521, "ECDSA on curve 1.3.132.0.35")] {
-        assert_eq!(refused(request), RequestRefused::Key { found: expected.to_owned() });
+fn what_is_not_supported_is_refused_by_its_name_and_never_as_a_broken_signature() {
+    let key = |found: &str| RequestRefused::Key { found: found.to_owned() };
+    let signature = |found: &str| RequestRefused::SignatureAlgorithm { found: found.to_owned() };
+    let expected = [
+        ("P-224", key("ECDSA P-224")),
+        ("secp256k1", key("ECDSA secp256k1")),
+        ("brainpoolP384r1", key("ECDSA brainpoolP384r1")),
+        ("explicit", key("ECDSA on a curve without a name")),
+        ("compressed", key("ECDSA P-256 as a compressed point")),
+        ("RSA-1024", key("RSA of 1024 bits")),
+        ("RSA SHA-1", signature("RSA with SHA-1")),
+        ("RSA MD5", signature("RSA with MD5")),
+        ("RSA SHA-224", signature("RSA with SHA-224")),
+        ("RSA SHA3-256", signature("RSA with SHA3-256")),
+        ("ECDSA SHA-1", signature("ECDSA with SHA-1")),
+        ("ECDSA SHA3-256", signature("ECDSA with SHA3-256")),
+        ("DSA", key("DSA")),
+        ("RSASSA-PSS-key", key("RSA for RSASSA-PSS alone")),
+        ("RSASSA-PSS salt-20", signature("RSASSA-PSS with SHA-256 and a salt of 20 bytes")),
+        ("RSASSA-PSS SHA-1", signature("RSASSA-PSS with SHA-1 and a salt of 20 bytes")),
+        ("Ed448", key("Ed448")),
+    ];
+    let found: Vec<_> = named(REFUSED).iter().map(|(name, request)| (*name, refused(request))).collect();
+    assert_eq!(found, expected);
+    for (name, refused) in found {
+        let message = refused.to_string();
+        assert!(message.contains("; it must be ") && !message.contains("1.2.840"), "{name}: {message}");
     }
-    assert_eq!(refused(RSA_2048_SHA1), RequestRefused::WeakSignature);
+}
+
+/// The identifier of RSASSA-PSS with SHA-256 and a salt of this length, as DER.
+fn pss_with_salt(length: &[u8]) -> Vec<u8> {
+    let part = |tag: u8, content: &[u8]| [&[tag, u8::try_from(content.len()).unwrap()][..], content].concat();
+    let id = |last: &[u8]| part(6, last);
+    let hash = part(0x30, &[id(b"\x60\x86\x48\x01\x65\x03\x04\x02\x01"), part(5, b"")].concat());
+    let mask = part(0x30, &[id(b"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x08"), hash.clone()].concat());
+    let parameters = [part(0xa0, &hash), part(0xa1, &mask), part(0xa2, &part(2, length))].concat();
+    let scheme = id(b"\x2a\x86\x48\x86\xf7\x0d\x01\x01\x0a");
+    part(0x30, &[scheme, part(0x30, &parameters)].concat())
+}
+
+#[test]
+fn a_salt_of_any_length_is_compared_with_the_one_that_the_hash_has() {
+    for (length, is_supported) in [
+        (&b"\x20"[..], true),
+        (b"\x1f", false),
+        (b"\x00", false),
+        // A multiple of eight that would end with 256 in 32 bits.
+        (b"\x20\x00\x00\x20", false),
+        (b"\x00\xff\xff\xff\xff", false),
+    ] {
+        let identifier = pss_with_salt(length);
+        let (_, identifier) = x509_parser::x509::AlgorithmIdentifier::from_der(&identifier).unwrap();
+        assert_eq!(algorithm::Signature::read(&identifier).is_some(), is_supported, "{length:?}");
+    }
 }
 
 #[test]
@@ -194,7 +288,12 @@ fn anything_but_one_request_is_refused() {
         ("empty", String::new(), RequestRefused::NotOneBlock),
         ("no PEM", "hello".to_owned(), RequestRefused::NotOneBlock),
         ("two requests", format!("{request}{request}"), RequestRefused::NotOneBlock),
-        ("text before", format!("Certificate Request:\n{request}"), RequestRefused::NotOneBlock),
+        ("text on the line of the block", format!("request: {request}"), RequestRefused::NotOneBlock),
+        (
+            "another block before",
+            format!("{}{request}", pem("CERTIFICATE", &bytes)),
+            RequestRefused::NotOneBlock,
+        ),
         ("text after", format!("{request}x"), RequestRefused::NotOneBlock),
         ("another label", pem("CERTIFICATE", &bytes), RequestRefused::NotOneBlock),
         ("cut", request[..request.len() / 2].to_owned(), RequestRefused::NotOneBlock),
@@ -429,7 +528,7 @@ proptest! {
             prop_assert!(check_request(&text, &alice()).is_err());
             prop_assert!(authorities_not_after(&text).is_err());
         }
-        let mut request = der(RSA_2048);
+        let mut request = der(&named(ACCEPTED).swap_remove(3).1);
         let index = position % request.len();
         request[index] ^= bytes.first().copied().unwrap_or(1) | 1;
         let _ = check_request(&pem("CERTIFICATE REQUEST", &request), &alice());

@@ -10,10 +10,10 @@ use std::path::{Path as FilePath, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 
+use aws_lc_rs::aead::{CHACHA20_POLY1305, LessSafeKey, UnboundKey};
+use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use ring::aead::{CHACHA20_POLY1305, LessSafeKey, UnboundKey};
-use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 
 use super::mac::{self, SigningKey};

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use aws_lc_rs::aead::{Aad, NONCE_LEN, Nonce};
+use aws_lc_rs::rand::{SecureRandom, SystemRandom};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use dcm_core::port::store::{Document, Entry, Error, Path};
 use dcm_core::secret::SECRET_MEMBER;
-use ring::aead::{Aad, NONCE_LEN, Nonce};
-use ring::rand::{SecureRandom, SystemRandom};
 use serde::{Deserialize, Serialize};
 
 use super::keyring::{KeyId, Keyring};

@@ -6,13 +6,13 @@
 
 use std::pin::pin;
 
+use aws_lc_rs::rand::{SecureRandom as _, SystemRandom};
 use dcm_core::port::room::Room;
 use dcm_core::port::store::{
     Document, Entry, Error, PageRequest, Path, Prefix, Store, StoreExt as _, Version, Write,
 };
 use dcm_core::secret::Secret;
 use futures::{Stream, StreamExt as _, TryStreamExt as _, future, stream};
-use ring::rand::{SecureRandom as _, SystemRandom};
 use serde::{Deserialize, Serialize};
 
 use super::{EncryptedStore, mac, seal};

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rcgen::{
-    BasicConstraints, CertificateParams, CertificateSigningRequestParams, CertifiedIssuer, DnType,
-    ExtendedKeyUsagePurpose, IsCa, KeyPair, KeyUsagePurpose, SerialNumber, date_time_ymd,
+    BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose,
+    IsCa, KeyPair, KeyUsagePurpose, SerialNumber, SubjectPublicKeyInfo, date_time_ymd,
 };
-use x509_parser::prelude::{FromDer as _, X509Certificate};
+use x509_parser::prelude::{FromDer as _, X509Certificate, X509CertificationRequest, X509Error};
 
 use super::rbac::Identity;
 use super::signer::{CERTIFICATE_LIFETIME_MAX, Refusal, Signer, SigningRequest};
@@ -60,24 +60,43 @@ fn make(name: &str) -> Result<CertifiedIssuer<'static, KeyPair>, rcgen::Error> {
     CertifiedIssuer::self_signed(params, KeyPair::generate()?)
 }
 
+/// The subject and the key of a request. rcgen's own reader takes each signature for the one that goes with the key, and knows fewer of
+/// them than API servers do. A signature of an algorithm that `x509-parser` does not know is not verified.
+fn read(csr_pem: &str) -> Result<(CertificateParams, SubjectPublicKeyInfo), Refusal> {
+    let (_, pem) = x509_parser::pem::parse_x509_pem(csr_pem.as_bytes()).map_err(refused)?;
+    let (_, request) = X509CertificationRequest::from_der(&pem.contents).map_err(refused)?;
+    match request.verify_signature() {
+        Ok(()) | Err(X509Error::SignatureUnsupportedAlgorithm) => {}
+        Err(error) => return Err(refused(error)),
+    }
+    let information = &request.certification_request_info;
+    let mut name = DistinguishedName::new();
+    for attribute in information.subject.iter_attributes() {
+        let kind: Vec<u64> = attribute.attr_type().iter().into_iter().flatten().collect();
+        name.push(DnType::from_oid(&kind), attribute.as_str().map_err(refused)?);
+    }
+    let mut params = CertificateParams::default();
+    params.distinguished_name = name;
+    Ok((params, SubjectPublicKeyInfo::from_der(information.subject_pki.raw).map_err(refused)?))
+}
+
 impl Signer for Authority {
     fn sign(&self, request: &SigningRequest<'_>) -> Result<String, Refusal> {
-        let mut csr = CertificateSigningRequestParams::from_pem(request.csr_pem).map_err(refused)?;
+        let (mut params, key) = read(request.csr_pem)?;
         let lifetime =
             request.lifetime.map_or(CERTIFICATE_LIFETIME_MAX, |asked| asked.min(CERTIFICATE_LIFETIME_MAX));
         let now = u64::try_from(request.now.as_second()).map_err(refused)?;
         let not_before = Duration::from_secs(now.saturating_sub(BACKDATE.as_secs()));
         let not_after = lifetime + if lifetime < SHORT { Duration::from_secs(now) } else { not_before };
         let epoch = date_time_ymd(1970, 1, 1);
-        csr.params.not_before = epoch + not_before;
-        csr.params.not_after = epoch + not_after;
-        csr.params.is_ca = IsCa::ExplicitNoCa;
-        csr.params.subject_alt_names.clear();
-        csr.params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
-        csr.params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
+        params.not_before = epoch + not_before;
+        params.not_after = epoch + not_after;
+        params.is_ca = IsCa::ExplicitNoCa;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyEncipherment];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];
         // A serial number is positive: the first bit stays clear.
-        csr.params.serial_number = Some(SerialNumber::from(request.serial >> 1));
-        Ok(csr.signed_by(self.issuer()?).map_err(refused)?.pem())
+        params.serial_number = Some(SerialNumber::from(request.serial >> 1));
+        Ok(params.signed_by(&key, self.issuer()?).map_err(refused)?.pem())
     }
 
     fn identify(&self, certificate_pem: &str, now: Timestamp) -> Option<Identity> {

@@ -16,13 +16,14 @@ enum Inside {
 }
 
 /// Every crate of the workspace has its place here, also the planned ones.
-const ROOMS: [(&str, Inside); 15] = [
+const ROOMS: [(&str, Inside); 16] = [
     ("dcm-core", Inside::Only(&[])),
     ("dcm-store", Inside::Only(&["dcm-core"])),
     ("dcm-sync", Inside::Only(&["dcm-core"])),
-    ("dcm-identity", Inside::Only(&["dcm-core"])),
-    ("dcm-kube", Inside::Only(&["dcm-core"])),
-    ("dcm-client", Inside::Only(&["dcm-core"])),
+    ("dcm-tls", Inside::Only(&["dcm-core"])),
+    ("dcm-identity", Inside::Only(&["dcm-core", "dcm-tls"])),
+    ("dcm-kube", Inside::Only(&["dcm-core", "dcm-tls"])),
+    ("dcm-client", Inside::Only(&["dcm-core", "dcm-tls"])),
     ("dcm-rest", Inside::Only(&["dcm-core", "dcm-sync"])),
     ("dcm-grpc", Inside::Only(&["dcm-core", "dcm-sync"])),
     ("dcm-emco", Inside::Only(&["dcm-core", "dcm-sync"])),

@@ -3,6 +3,7 @@
 
 mod accepted;
 mod access;
+mod algorithms;
 mod arguments;
 mod as_written;
 mod attacks;

@@ -148,7 +148,10 @@ impl Fetcher {
     }
 
     async fn get<T: DeserializeOwned>(&self, uri: Uri) -> Result<T, FetchError> {
-        let silent = |source| FetchError::Silent { uri: uri.clone(), source };
+        let silent = |source: Box<dyn std::error::Error + Send + Sync>| {
+            let refused = dcm_tls::refused(&*source);
+            FetchError::Silent { uri: uri.clone(), source: refused.map_or(source, Into::into) }
+        };
         let mut request = Request::new(Empty::new());
         *request.uri_mut() = uri.clone();
         request.headers_mut().insert(header::ACCEPT, header::HeaderValue::from_static("application/json"));

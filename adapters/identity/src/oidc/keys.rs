@@ -93,19 +93,19 @@ fn public(key: &Jwk) -> Option<PublicKey> {
     }
 }
 
-/// A number without zeros before it, which some issuers write and `ring` refuses.
+/// A number without zeros before it, which some issuers write and `aws-lc-rs` refuses.
 fn number(bytes: &[u8]) -> Vec<u8> {
     bytes.iter().copied().skip_while(|byte| *byte == 0).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use aws_lc_rs::rand::SystemRandom;
+    use aws_lc_rs::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair};
     use base64::Engine as _;
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     use jsonwebtoken::Algorithm;
     use rcgen::{KeyPair, PKCS_ECDSA_P256_SHA256, PKCS_ED25519, PublicKeyData as _};
-    use ring::rand::SystemRandom;
-    use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, Ed25519KeyPair};
     use serde_json::json;
 
     use super::*;
@@ -151,7 +151,7 @@ mod tests {
                     .to_vec()
             } else {
                 let random = SystemRandom::new();
-                let by = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, key, &random).unwrap();
+                let by = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, key).unwrap();
                 by.sign(&random, message.as_bytes()).unwrap().as_ref().to_vec()
             };
             format!("{message}.{}", base64(&signature))

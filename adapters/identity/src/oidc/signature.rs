@@ -1,12 +1,12 @@
-//! Signatures of tokens, by `ring`.
+//! Signatures of tokens, by `aws-lc-rs`.
 //!
 //! The crate that reads the tokens brings other implementations of cryptography for this, or has one installed for the whole process,
 //! which would take signing away from a program that uses the same crate. One function is less.
 
-use jsonwebtoken::Algorithm;
-use ring::signature::{
+use aws_lc_rs::signature::{
     self, RsaParameters, RsaPublicKeyComponents, UnparsedPublicKey, VerificationAlgorithm,
 };
+use jsonwebtoken::Algorithm;
 
 /// A public key.
 #[derive(Clone, PartialEq, Eq)]

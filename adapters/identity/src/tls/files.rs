@@ -3,9 +3,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rustls::crypto::CryptoProvider;
+use dcm_tls::{KeyError, PairError};
+use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::{self, PemObject as _};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::VerifierBuilderError;
 use rustls::sign::CertifiedKey;
 
@@ -47,11 +47,13 @@ pub enum Error {
         /// The file.
         file: PathBuf,
     },
-    /// A key's file has no key that can be used. Its reader's own words are left out: they may quote it.
-    #[error("there is no private key in {}, or it is encrypted", file.display())]
+    /// A key's file has no key that can be used.
+    #[error("the key {} can't be used", file.display())]
     NoKey {
         /// The file.
         file: PathBuf,
+        /// What it is.
+        source: KeyError,
     },
     /// The certificate and the key do not fit, or one of them is of a kind that is not known.
     #[error("the certificate {} and the key {} make no pair", files.certificate.display(), files.key.display())]
@@ -59,7 +61,7 @@ pub enum Error {
         /// The files.
         files: Files,
         /// What is wrong with them.
-        source: rustls::Error,
+        source: PairError,
     },
     /// What is to be an authority can't be one.
     #[error("{} has a certificate that can't be an authority", file.display())]
@@ -123,14 +125,9 @@ fn certificates(file: &Path, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>,
 }
 
 /// A pair of a certificate, with its chain, and its key.
-pub(super) fn pair(
-    files: &Files,
-    certificate: &[u8],
-    key: &[u8],
-    provider: &CryptoProvider,
-) -> Result<CertifiedKey, Error> {
+pub(super) fn pair(files: &Files, certificate: &[u8], key: &[u8]) -> Result<CertifiedKey, Error> {
     let chain = certificates(&files.certificate, certificate)?;
-    let key = PrivateKeyDer::from_pem_slice(key).map_err(|_| Error::NoKey { file: files.key.clone() })?;
-    CertifiedKey::from_der(chain, key, provider)
-        .map_err(|source| Error::Pair { files: files.clone(), source })
+    let key = dcm_tls::private_key(key);
+    let key = key.map_err(|source| Error::NoKey { file: files.key.clone(), source })?;
+    dcm_tls::pair(chain, key).map_err(|source| Error::Pair { files: files.clone(), source })
 }

@@ -4,7 +4,6 @@ use std::fmt;
 use std::sync::Arc;
 
 use dcm_core::port::clock::Clock;
-use rustls::crypto::CryptoProvider;
 use rustls::server::{ClientHello, ResolvesServerCert};
 use rustls::sign::CertifiedKey;
 
@@ -14,7 +13,6 @@ use crate::live::{Live, Source};
 
 struct Pair {
     files: Files,
-    provider: Arc<CryptoProvider>,
 }
 
 impl Source for Pair {
@@ -31,7 +29,7 @@ impl Source for Pair {
 
     fn make(&self, contents: &[Vec<u8>]) -> Result<CertifiedKey, Error> {
         let content = |index: usize| contents.get(index).map_or(&[][..], Vec::as_slice);
-        files::pair(&self.files, content(0), content(1), &self.provider)
+        files::pair(&self.files, content(0), content(1))
     }
 }
 
@@ -42,12 +40,8 @@ pub(super) struct Resolver {
 }
 
 impl Resolver {
-    pub(super) fn open(
-        files: Files,
-        provider: Arc<CryptoProvider>,
-        clock: Arc<dyn Clock>,
-    ) -> Result<Self, Error> {
-        let pair = Live::open(Pair { files, provider }, clock.now())?;
+    pub(super) fn open(files: Files, clock: Arc<dyn Clock>) -> Result<Self, Error> {
+        let pair = Live::open(Pair { files }, clock.now())?;
         Ok(Self { pair, clock })
     }
 }

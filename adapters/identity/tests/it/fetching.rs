@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use aws_lc_rs::signature::Ed25519KeyPair;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use dcm_core::causes;
@@ -12,7 +13,6 @@ use dcm_identity::{Authenticator, Refused, Settings, Unproved, settings};
 use futures::future::join_all;
 use jiff::Timestamp;
 use rcgen::{KeyPair, PKCS_ED25519, PublicKeyData as _};
-use ring::signature::Ed25519KeyPair;
 use serde_json::{Value, json};
 
 use crate::common::TestClock;

@@ -7,6 +7,7 @@ use crate::common;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use dcm_core::port::clock::Clock as _;
@@ -15,7 +16,6 @@ use dcm_identity::{Authenticator, Identity, Refused, Settings, Unproved, setting
 use dcm_testenv::Issuer;
 use dcm_testenv::issuer::Algorithm;
 use jiff::{SignedDuration, Timestamp};
-use ring::hmac;
 use serde_json::{Value, json};
 
 use crate::common::TestClock;

@@ -138,7 +138,16 @@ fn files_that_can_not_be_used_are_told_with_what_helps() {
     let other = authority.server().key.serialize_pem();
     let pair = "the certificate /server.pem and the key /server.key make no pair: ";
     assert!(with_key(&other, 0o600).starts_with(pair), "{}", with_key(&other, 0o600));
-    assert_eq!(with_key("", 0o600), "there is no private key in /server.key, or it is encrypted");
+    let unusable = "the key /server.key can't be used: ";
+    assert_eq!(with_key("", 0o600), format!("{unusable}must be a private key in PEM"));
+    let label = "ENCRYPTED PRIVATE KEY";
+    let encrypted = format!("-----BEGIN {label}-----\nAAAA\n-----END {label}-----\n");
+    assert_eq!(
+        with_key(&encrypted, 0o600),
+        format!(
+            "{unusable}must not be encrypted; write it without its passphrase: openssl pkey -in KEY -out PLAIN-KEY"
+        )
+    );
     assert_eq!(
         with_key(&other, 0o604),
         "others have rights to the key /server.key; run `chmod o= /server.key`, or, where it is a mounted secret of Kubernetes, \

@@ -245,7 +245,8 @@ async fn what_can_not_be_used_for_tls_is_refused_by_place() {
                 "client-certificate-data: {certificate}, client-key-data: {}",
                 STANDARD.encode(pem("PRIVATE KEY"))
             ),
-            "[].user.client-key-data: must be a key that TLS can use: ECDSA, Ed25519, or RSA of 2048 bits or more",
+            "[].user.client-key-data: the key can't be used for TLS: it is damaged, or is none of ECDSA P-256, P-384 or P-521, Ed25519, or \
+             RSA of 2048 to 8192 bits",
         ),
         (
             format!("client-certificate-data: {certificate}, client-key-data: {other}"),

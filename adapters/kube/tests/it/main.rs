@@ -3,6 +3,7 @@
 
 mod admin_role;
 mod aggregated;
+mod algorithms;
 #[path = "../../../../dcm-core/tests/it/kubeconfig/bombs.rs"]
 mod bombs;
 mod common;

@@ -178,5 +178,6 @@ async fn a_certificate_that_a_program_gives_is_used_for_tls() {
     connect(&credential(key.serialize_pem()), &running_only("echo")).await;
     let unusable = Secret::new(credential("hunter2".to_owned()));
     let error = KubeCluster::connect(&unusable, &running_only("echo")).await.err().unwrap();
-    assert!(error.to_string().contains("can't be used for TLS"), "{error}");
+    let reason = "users[].user.exec: what the program gave can't be used for TLS: client-key-data: must be a private key in PEM";
+    assert!(error.to_string().contains(reason), "{error}");
 }

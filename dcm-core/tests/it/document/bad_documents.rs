@@ -855,7 +855,7 @@ fn users() -> Vec<BadDocument> {
             spec("users: [{name: a, csr: please sign}]"),
             Schema,
             &[
-                "document 1, line 6, column 21: spec.users[0].csr: must be one PEM block of type CERTIFICATE REQUEST",
+                "document 1, line 6, column 21: spec.users[0].csr: must be one PEM block of type CERTIFICATE REQUEST, with no other block before it and nothing after it",
             ],
         ),
         bad(

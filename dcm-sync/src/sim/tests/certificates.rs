@@ -175,11 +175,15 @@ mod with_a_real_authority {
     use super::*;
 
     fn csr(name: &str) -> String {
+        csr_of(name, &KeyPair::generate().unwrap())
+    }
+
+    fn csr_of(name: &str, key: &KeyPair) -> String {
         let mut params = CertificateParams::default();
         params.distinguished_name = rcgen::DistinguishedName::new();
         params.distinguished_name.push(DnType::CommonName, name);
         params.distinguished_name.push(DnType::OrganizationName, "team");
-        params.serialize_request(&KeyPair::generate().unwrap()).unwrap().pem().unwrap()
+        params.serialize_request(key).unwrap().pem().unwrap()
     }
 
     fn lab() -> Lab {
@@ -189,7 +193,11 @@ mod with_a_real_authority {
     }
 
     fn issue(lab: &mut Lab, name: &str, seconds: Option<u64>) -> String {
-        let mut body = request_for(name, CLIENT, &json!(["client auth"]), &csr(name));
+        issue_for(lab, name, seconds, &csr(name))
+    }
+
+    fn issue_for(lab: &mut Lab, name: &str, seconds: Option<u64>, csr: &str) -> String {
+        let mut body = request_for(name, CLIENT, &json!(["client auth"]), csr);
         body["spec"]["expirationSeconds"] = seconds.into();
         lab.create(&body).unwrap();
         lab.approve(&body).unwrap();
@@ -203,6 +211,25 @@ mod with_a_real_authority {
         check(&certificate);
         let validity = certificate.validity();
         (validity.not_before.timestamp(), validity.not_after.timestamp())
+    }
+
+    #[test]
+    fn requests_of_other_keys_are_signed_as_api_servers_do() {
+        let mut lab = lab();
+        let algorithms = [
+            ("p-384", &rcgen::PKCS_ECDSA_P384_SHA384),
+            ("p-521", &rcgen::PKCS_ECDSA_P521_SHA512),
+            ("ed25519", &rcgen::PKCS_ED25519),
+            ("rsa", &rcgen::PKCS_RSA_SHA512),
+        ];
+        for (name, algorithm) in algorithms {
+            let key = KeyPair::generate_for(algorithm).unwrap();
+            let issued = issue_for(&mut lab, name, None, &csr_of(name, &key));
+            validity(&issued, |certificate| {
+                assert_eq!(certificate.public_key().subject_public_key.data, key.public_key_raw(), "{name}");
+                assert_eq!(certificate.subject().to_string(), format!("CN={name}, O=team"));
+            });
+        }
     }
 
     #[test]

@@ -18,7 +18,8 @@ static VARYING: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
         (r"[A-Za-z0-9+/=]{80,}", "BASE64"),
         (r"\b[0-9a-f]{64}\b", "HASH"),
         (r"\b[0-9a-f]{32}\b", "ID"),
-        (r"\b[0-9a-f]{16}\b", "UID"),
+        // YAML quotes one that could be a number.
+        (r#""?\b[0-9a-f]{16}\b"?"#, "UID"),
         (r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?Z?", "TIME"),
         (r"\b\d+(ms|s|m|h|d)( ?\d+(ms|s|m|h))*\b", "AGE"),
         (r" for AGE", ""),

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use dcm_identity::Authenticator;
-use rustls::crypto::ring;
+use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore, ServerConfig, SupportedProtocolVersion};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -69,7 +69,7 @@ impl Client {
     }
 
     pub(crate) async fn connect(&self, address: SocketAddr, shown: Option<&Issued>) -> io::Result<Heard> {
-        let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        let builder = ClientConfig::builder_with_provider(Arc::new(aws_lc_rs::default_provider()))
             .with_protocol_versions(&self.versions)
             .unwrap()
             .with_root_certificates(self.roots.clone());

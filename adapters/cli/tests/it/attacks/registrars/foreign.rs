@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use rcgen::{CertificateParams, KeyPair};
-use rustls::crypto::ring;
+use rustls::crypto::aws_lc_rs;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 
@@ -36,7 +36,7 @@ impl Foreign {
         let key = KeyPair::generate().unwrap();
         let certificate = CertificateParams::new(names).unwrap().self_signed(&key).unwrap();
         let private = PrivateKeyDer::from(PrivatePkcs8KeyDer::from(key.serialize_der()));
-        let config = ServerConfig::builder_with_provider(ring::default_provider().into())
+        let config = ServerConfig::builder_with_provider(aws_lc_rs::default_provider().into())
             .with_safe_default_protocol_versions()
             .unwrap()
             .with_no_client_auth()
