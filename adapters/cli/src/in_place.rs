@@ -60,8 +60,8 @@ pub(crate) fn let_large_writes_fail() -> anyhow::Result<()> {
     Ok(signal(SignalKind::from_raw(Signal::XFSZ.as_raw())).map(drop)?)
 }
 
-/// Writes a text over what a file has; a new file is for its owner only. First it is written beside the file, which shows whether
-/// there is room for it, wherever its folder can be written to. If it fails all the same, the file gets again what it had.
+/// Replaces the content of a file in place; only the owner can read a new file. If the folder can be written to, the text is written beside
+/// the file first, which shows whether the disk has room for it. After a failed write, the file gets its earlier content again.
 pub(crate) fn write(file: &Path, text: &Secret, before: Option<&[u8]>) -> anyhow::Result<()> {
     let failed = || format!("{} can't be written, and was not changed", file.display());
     let target = fs::canonicalize(file).unwrap_or_else(|_| file.to_path_buf());

@@ -2,8 +2,8 @@
 //!
 //! A token is a JSON Web Token, signed with a key that the issuer publishes. The issuer is found by the token's own word
 //! (`iss`), which counts for nothing until the signature was checked with a key of that issuer's; then it is as true as the rest.
-//! Only signatures by private keys are taken (RS, PS, ES and EdDSA, as far as `aws-lc-rs` has them): with a shared secret whoever can
-//! check a token could make one, and with `none` everybody.
+//! Only signatures by private keys are accepted (RS, PS, ES and EdDSA, as far as `aws-lc-rs` has them). A shared secret that verifies
+//! tokens could also make them, and `none` takes no secret at all.
 //!
 //! # Keys
 //! They are fetched when they are first needed, for all who wait at once: the issuer's discovery document, whose `issuer` must be

@@ -1,11 +1,10 @@
 //! TLS as every part of `dcm` speaks it.
 //!
-//! - [`provider()`] returns the one provider of cryptography, `aws-lc-rs`. It verifies all that Go's `crypto/tls` and `crypto/x509` do but
-//!   for weak algorithms (RSA below 2048 bits, P-224, SHA-1), so that a server or a client that works with Kubernetes works here.
-//! - [`server_verifier`] and [`client_verifier`] check the certificates of servers and clients, and [`refused()`] finds in any error below a
-//!   connection why the server's certificate is not supported, by the name of the algorithm. Without them, the cause is a broken
-//!   signature, or a list of numbers.
-//! - [`private_key`] and [`pair`] read keys, and name what can't be used.
+//! - [`provider()`] returns the one provider of cryptography, `aws-lc-rs`. It verifies all that Go's `crypto/tls` and `crypto/x509` verify,
+//!   except weak algorithms (RSA below 2048 bits, P-224, SHA-1). So a server or a client that works with Kubernetes works here.
+//! - [`server_verifier`] and [`client_verifier`] check the certificates of servers and clients. [`refused()`] finds, in the error of a
+//!   connection, the name of the algorithm that is not supported. rustls alone reports a broken signature, or a list of numbers.
+//! - [`private_key`] and [`pair`] read keys, and name the kind of a key that can't be used.
 
 mod keys;
 mod refused;

@@ -43,13 +43,13 @@ pub struct NotMerged {
     pub cause: MergeError,
 }
 
-/// What becomes of the current context of a person's files.
+/// Which context is the current one after a merge.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CurrentContext {
-    /// It stays. Where there is none, it is ours from then on.
+    /// The one before, or the first merged one if none was current.
     #[default]
     Keep,
-    /// It is ours from then on.
+    /// The first merged one.
     Use,
 }
 

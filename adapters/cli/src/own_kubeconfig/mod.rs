@@ -30,8 +30,8 @@ const TOO_LARGE: &str = "it must be at most 8 MiB";
 const CLUSTER_FILES: [&str; 1] = ["certificate-authority"];
 const USER_FILES: [&str; 2] = ["client-certificate", "client-key"];
 
-/// Reads a kubeconfig and takes one context out of it: the one named, or its current one. Without a file, those that kubectl uses count
-/// together, and one that is not there is passed over.
+/// Returns a kubeconfig with one context of a file: the named one, or the current one. Without a file, the files that kubectl uses are read
+/// as one, and a missing file is skipped.
 pub(crate) fn read(file: Option<&Path>, context: Option<&str>) -> anyhow::Result<Secret> {
     let files = match file {
         Some(file) => vec![file.to_path_buf()],
