@@ -4,28 +4,22 @@
 //! `cargo run -p dcm-examples --bin foreign_orchestrator`
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use dcm_core::app_context::{Action, AppContext, Bundle, Drift, Existing, Stage, Step};
-use dcm_core::manifest::Manifest;
-use dcm_core::name::{AppName, ContextId, OwnerId};
-use dcm_core::port::synchronizer::{Condition, Removal, Synchronizer as _};
-use dcm_store::MemoryStore;
-use dcm_sync::engine::Engine;
+use dcm_core::port::synchronizer::Condition;
 use dcm_sync::planning::Rehearsing;
-use dcm_sync::runtime::TokioClock;
-use dcm_sync::sim::{Fleet, cluster_id};
-use serde_json::{Value, json};
+use dcm_sync::prelude::*;
+use serde_json::json;
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let fleet = Arc::new(Fleet::builder(Arc::new(TokioClock::new())).clusters(3).build());
-    let store = Arc::new(MemoryStore::new());
-    let engine = Engine::builder(store, fleet.clone()).owner(OwnerId::new("orchestrator")?).spawn();
+    let fleet = Fleet::simulated(3);
+    let store = dcm_store::open("memory:").await?;
+    let engine = Engine::builder(store, fleet.clone()).owner("orchestrator".parse()?).spawn();
     let contexts = engine.contexts();
 
-    let context = context()?;
+    // Two clusters share a bundle; a third one gets another.
+    let context = AppContext::new("web-1".parse()?)
+        .place([&cluster_id(1), &cluster_id(2)], greeting("hello")?)
+        .place([&cluster_id(3)], greeting("bonjour")?);
     let generation = contexts.apply(&context).await?;
     let status = contexts.wait_until_done(&context.id).await?;
     println!("generation {generation}: {:?}", status.progress);
@@ -53,40 +47,16 @@ async fn main() -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Two clusters share a bundle; a third one gets another.
-fn context() -> anyhow::Result<AppContext> {
+/// A namespace, and when it is there a ConfigMap in it.
+fn greeting(text: &str) -> anyhow::Result<Bundle> {
     let metadata = json!({"name": "greeting", "namespace": "web"});
-    let greeting = |text: &str| {
-        bundle([
-            (0, json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "web"}})),
-            (
-                1,
-                json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"text": text}}),
-            ),
-        ])
-    };
-    let (many, one) = (Arc::new(greeting("hello")?), Arc::new(greeting("bonjour")?));
-    let placements = [(cluster_id(1), many.clone()), (cluster_id(2), many), (cluster_id(3), one)];
-    Ok(AppContext {
-        id: ContextId::new("web-1")?,
-        labels: BTreeMap::new(),
-        removal: Removal::default(),
-        placements: placements.into(),
-    })
-}
-
-/// Steps of one app; all of a stage are done before the next begins.
-fn bundle(objects: impl IntoIterator<Item = (u16, Value)>) -> anyhow::Result<Bundle> {
-    let app = AppName::new("web")?;
-    let step = |(stage, body)| -> anyhow::Result<Step> {
-        let action = Action::Apply {
-            manifest: Manifest::new(body)?,
-            existing: Existing::Refuse,
-            drift: Drift::default(),
-        };
-        Ok(Step { app: app.clone(), stage: Stage(stage), action })
-    };
-    Ok(Bundle::new(objects.into_iter().map(step).collect::<anyhow::Result<_>>()?)?)
+    let bundle = Bundle::builder("web".parse()?)
+        .object(json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "web"}}))
+        .then()
+        .object(
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"text": text}}),
+        );
+    Ok(bundle.build()?)
 }
 
 /// How many clusters hold anything of ours, by their own word.

@@ -51,7 +51,7 @@ async fn main_job(environment: &Environment, store: &str, folder: &Path) -> anyh
     register(&deployment, &caller, environment, folder).await?;
 
     let (project, cloud) = (ProjectName::new("default")?, LogicalCloudName::new("shop")?);
-    let metadata = MetadataDraft { name: project.to_string(), ..MetadataDraft::default() };
+    let metadata = MetadataDraft::named(&project);
     deployment.projects().create(&caller, metadata).await?;
     let clouds = deployment.clouds();
     let edited = clouds.put(&caller, &project, draft()?).await?;

@@ -29,7 +29,7 @@ impl FromDocument {
         let store = format!("sqlite:{}", folder.join("documents.db").display());
         let deployment = Deployment::open(&Configuration::new(store, folder.join("document-keys"))).await?;
         let (caller, project) = (Caller::new("bench"), ProjectName::new(PROJECT)?);
-        let metadata = MetadataDraft { name: PROJECT.into(), ..MetadataDraft::default() };
+        let metadata = MetadataDraft::named(PROJECT);
         deployment.projects().create(&caller, metadata).await?;
         for (id, kubeconfig) in servers.kubeconfigs()?.0 {
             deployment.registered().add(&caller, Registration::new(id, kubeconfig)).await?;

@@ -35,7 +35,7 @@ pub(crate) fn main() -> Result<()> {
     match Asked::read()? {
         Asked::Child(order) => scale::child(&order).map(|never| match never {}),
         Asked::Parts(parts) => {
-            tokio::runtime::Runtime::new()?.block_on(measure(&parts, Size::Whole))?.print()
+            tokio::runtime::Runtime::new()?.block_on(measure(&parts, Size::Whole))?.publish(BENCH, &parts)
         }
         Asked::Nothing => Ok(()),
     }

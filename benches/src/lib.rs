@@ -3,6 +3,7 @@
 
 pub mod child;
 pub mod cloud;
+pub mod page;
 pub mod parts;
 pub mod report;
 pub mod size;

@@ -4,6 +4,8 @@ use anyhow::{Result, ensure};
 use comfy_table::{Table, presets};
 use serde_json::{Map, Value};
 
+use crate::page;
+
 /// Figures by key, with what they are and what they are to be, in the order of their table.
 #[derive(Debug, Default)]
 pub struct Report(Vec<Row>);
@@ -119,6 +121,18 @@ impl Report {
         let broken = self.broken();
         ensure!(broken.is_empty(), "not what they are to be: {}", broken.join(", "));
         Ok(())
+    }
+
+    /// Prints the report ([`Report::print`]). The table of a whole run goes into the page of the benches, too ([`page::write`]).
+    ///
+    /// # Errors
+    /// Those of both.
+    pub fn publish(&self, bench: &str, parts: &[String]) -> Result<()> {
+        let printed = self.print();
+        if parts.is_empty() {
+            page::write(bench, &self.table())?;
+        }
+        printed
     }
 
     /// The keys of the figures that are not what they are to be.

@@ -51,7 +51,7 @@ pub(crate) async fn instantiate(places: &Places, backend: Backend, clusters: u32
         random: Arc::new(OsRandom),
     });
     let (caller, project) = (Caller::new("bench"), ProjectName::new(PROJECT)?);
-    let metadata = MetadataDraft { name: PROJECT.into(), ..MetadataDraft::default() };
+    let metadata = MetadataDraft::named(PROJECT);
     deployment.projects().create(&caller, metadata).await?;
     for id in fleet.ids() {
         deployment.registered().add(&caller, registration(id)).await?;

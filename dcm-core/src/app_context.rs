@@ -4,6 +4,7 @@
 //! An app context has *bundles* (ordered steps) and *placements* (which cluster gets which bundle). Clusters that are
 //! to hold the same share one bundle, so a context over 10,000 clusters is not 10,000 times as large.
 
+mod building;
 mod policies;
 
 use std::borrow::Cow;
@@ -14,10 +15,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::hash::ContentHash;
-use crate::manifest::{Manifest, ObjectKey};
+use crate::manifest::{InvalidManifest, Manifest, ObjectKey};
 use crate::name::{AppName, ClusterId, ContextId};
 use crate::port::synchronizer::Removal;
 
+pub use building::BundleBuilder;
 pub use policies::{Drift, Existing};
 
 /// Most steps in one bundle.
@@ -89,6 +91,14 @@ pub struct Bundle {
 /// Why steps don't make a bundle.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidBundle {
+    /// A JSON value is not a Kubernetes object.
+    #[error("object {position} of the bundle is invalid")]
+    Object {
+        /// Its position among the objects that were given to the builder, from 1.
+        position: usize,
+        /// The member and the rule that it breaks.
+        source: InvalidManifest,
+    },
     /// Two steps are about one object.
     #[error("{0} is in the bundle twice")]
     ObjectTwice(ObjectKey),

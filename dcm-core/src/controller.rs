@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     fn draft() -> ControllerDraft {
-        let metadata = MetadataDraft { name: "hpa".into(), ..MetadataDraft::default() };
+        let metadata = MetadataDraft::named("hpa");
         ControllerDraft { metadata, host: "hpa.example".into(), port: 9091, ..ControllerDraft::default() }
     }
 
@@ -181,7 +181,7 @@ mod tests {
     fn all_that_is_wrong_with_a_record_is_told_at_once() {
         let long = "h".repeat(HOST_MAX + 1);
         let bad = ControllerDraft {
-            metadata: MetadataDraft { name: "two words".into(), ..MetadataDraft::default() },
+            metadata: MetadataDraft::named("two words"),
             host: long,
             port: 65_536,
             kind: "Action".into(),

@@ -18,6 +18,7 @@
 //! | Kubeconfigs (written with the feature `logical-cloud`, read with `yaml`) | `kubeconfig` |
 //! | Rights that a cluster must grant, the use cases (feature `logical-cloud`) | `preflight`, `service` |
 //! | Kinds of problems that a server tells (feature `logical-cloud`) | `problem` |
+//! | Names that are similar to an unknown one (feature `logical-cloud`) | `similar` |
 //! | The reader of YAML and JSON from outside (feature `yaml`) | `yaml` |
 //!
 //! Without default features only the first six rows remain: what the sync engine needs, with no model of logical clouds
@@ -68,9 +69,16 @@ pub mod secret;
 pub mod service;
 #[cfg(feature = "logical-cloud")]
 pub mod shape;
+#[cfg(feature = "logical-cloud")]
+pub mod similar;
 pub mod status;
 pub mod subject;
 pub mod tally;
 pub mod weight;
 #[cfg(feature = "yaml")]
 pub mod yaml;
+
+/// Compiles the code in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -8,6 +8,7 @@ use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value};
 
 use crate::refusal::{Checks, Path, REFUSALS_MAX, Refusals, VALUE_SHOWN_MAX};
+use crate::similar::did_you_mean;
 
 /// Keyword of the schema of a whole Kubernetes object inside of another document, as in the schemas of custom resources.
 pub(crate) const EMBEDDED_RESOURCE: &str = "x-kubernetes-embedded-resource";
@@ -222,7 +223,8 @@ fn fields(at: &Cursor, schema: &Value, members: &Map<String, Value>, checks: &mu
     let known: Vec<&str> =
         schema["properties"].as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect();
     for key in members.keys().filter(|key| !known.contains(&key.as_str())).take(REFUSALS_MAX) {
-        checks.refuse(&at.member(key).path, "", format!("is no field; there are {}", known.join(", ")));
+        let (fields, similar) = (known.join(", "), did_you_mean(key, known.iter().copied()));
+        checks.refuse(&at.member(key).path, "", format!("unknown field; expected one of {fields}{similar}"));
     }
 }
 

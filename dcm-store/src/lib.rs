@@ -90,3 +90,8 @@ pub use open::{OpenError, StoreUrl, open, open_existing, open_with_rooms};
 pub use sqlite::SqliteStore;
 #[cfg(feature = "trace")]
 pub use trace::TracedStore;
+
+/// Compiles the code in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

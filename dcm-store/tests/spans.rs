@@ -55,7 +55,7 @@ async fn each_call_has_a_span_with_what_was_asked_and_what_came_of_it_and_no_doc
         assert_eq!((&line["target"], &line["level"]), (&json!("dcm_store"), &json!("DEBUG")), "{line}");
     }
     let spans: Vec<&Value> = lines.iter().map(|line| &line["span"]).collect();
-    let changed = "keys/a was changed by somebody else meanwhile";
+    let changed = "keys/a was changed by another client meanwhile";
     let bytes = creation("keys/a").bytes();
     let expected = [
         json!({"name": "store.watch", "prefix": "keys/"}),

@@ -12,6 +12,8 @@
 //!
 //! What an apply would do is asked of the same planner beforehand ([`planning`]), and an apply can be bound to that.
 //!
+//! [`prelude`] has what most controllers need of this crate and of `dcm-core`.
+//!
 //! With the feature `sim` come simulated clusters that keep the same contract as real ones, with `contract` the suite
 //! that holds both to it.
 //!
@@ -25,6 +27,7 @@ pub mod contract;
 pub mod engine;
 mod identities;
 pub mod planning;
+pub mod prelude;
 mod proofs;
 mod record;
 #[cfg(feature = "tokio")]
@@ -39,3 +42,8 @@ pub mod tap;
 pub use check::{ContextSeen, RecordSurvey};
 pub use contexts::{Contexts, LaneProspect, Prospect, WorkerSession};
 pub use record::{ROOMS, WorkerId};
+
+/// Compiles the code in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

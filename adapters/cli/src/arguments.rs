@@ -16,12 +16,13 @@ use crate::commands::{
     apply, audit, cluster, completions, context, credential, demo, get, kubeconfig, login, orphans, plan,
     renew, schema, serve, status, stop, store, terminate, token, user,
 };
+use crate::examples::with_examples;
 use crate::output::Format;
 use crate::remote::ContextName;
 use crate::session::{Named, NamedUser};
 use crate::{duration, exit, log};
 
-/// Logical clouds on Kubernetes clusters: from one document to working credentials, and back to nothing.
+/// Gives a tenant one logical cloud over many Kubernetes clusters: namespaces, credentials, permissions and quotas.
 #[derive(Debug, Parser)]
 #[command(name = "dcm", version, after_help = exit::HELP, max_term_width = 120)]
 pub(crate) struct Arguments {
@@ -32,11 +33,16 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
+    /// The command line with the examples of all commands.
+    pub(crate) fn described() -> clap::Command {
+        with_examples(Self::command())
+    }
+
     /// Reads what the process was given.
     pub(crate) fn read(
         words: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     ) -> Result<Self, clap::Error> {
-        let mut command = Self::command();
+        let mut command = Self::described();
         let matches = command.try_get_matches_from_mut(words)?;
         let mut read = Self::from_arg_matches(&matches)?;
         let is_store = matches!(&read.command, Command::Credential(arguments) if arguments.secret.is_store());
@@ -64,7 +70,7 @@ impl Global {
                 [true, self.context.is_none(), self.context.is_none() && self.server.is_none()]
             }
             _ if is_said.iter().filter(|is_said| **is_said).count() > 1 => {
-                return Err("say one of --context, --server and --store");
+                return Err("--context, --server and --store exclude each other: give one of them");
             }
             said => said,
         };
@@ -80,41 +86,45 @@ impl Global {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub(crate) struct Global {
-    /// Form of the result.
-    #[arg(short, long, global = true, value_enum, default_value_t, value_name = "FORM")]
+    /// Format of the result.
+    #[arg(short, long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) output: Format,
-    /// Where everything is kept: sqlite:PATH, etcd://HOST:PORT, mongodb://HOST:PORT, or memory: for nothing that stays.
-    /// Default: a file in the user's data folder. A URL with a password belongs in the environment. With user, TLS and names:
+    /// URL of the store: sqlite:PATH, etcd://HOST:PORT, mongodb://HOST:PORT, or memory: for one that ends with the command.
+    ///
+    /// Default: an SQLite file in the user's data folder. Put a URL with a password into the environment. With user, TLS and names:
     /// etcd://USER:PASSWORD@HOST,HOST/PREFIX?ca=FILE&cert=FILE&key=FILE and
-    /// mongodb://USER:PASSWORD@HOST,HOST/DATABASE?collection=NAME&tls=true&tlsCAFile=FILE. Another machine needs TLS, or insecure=true.
+    /// mongodb://USER:PASSWORD@HOST,HOST/DATABASE?collection=NAME&tls=true&tlsCAFile=FILE. Another machine needs TLS or insecure=true.
     #[arg(long, global = true, env = "DCM_STORE", hide_env_values = true, value_name = "URL")]
     pub(crate) store: Option<StoreUrl>,
-    /// Where app contexts and the state of work on clusters are kept, if not in the store as well: a URL of the same kinds.
+    /// URL of a second store, for app contexts and the engine's records. Default: the store.
     #[arg(long, global = true, env = "DCM_CONTEXTS_STORE", hide_env_values = true, value_name = "URL")]
     pub(crate) contexts_store: Option<StoreUrl>,
-    /// The server to ask instead of a store: https://HOST[:PORT], http:// for a loopback address, or unix:PATH for a Unix socket. It is
-    /// asked with the token in DCM_TOKEN, or else with the credential of its context.
+    /// URL of a server to use instead of a store: https://HOST[:PORT], http:// on a loopback address, or unix:PATH.
+    ///
+    /// The credential is the token in DCM_TOKEN, otherwise that of the server's context.
     #[arg(long, global = true, env = "DCM_SERVER", value_name = "URL")]
     pub(crate) server: Option<ServerUrl>,
-    /// The context whose server is asked (dcm login, dcm context). Default: the current one, where no store is named.
+    /// Context of the server to use (dcm login, dcm context). Default: the current context, unless a store is named.
     #[arg(long, global = true, env = "DCM_CONTEXT", value_name = "NAME")]
     pub(crate) context: Option<ContextName>,
-    /// The file with the keys that secrets in the store are encrypted with; made when there is none and nothing is encrypted
-    /// yet. Default: the text of such a file in the environment variable DCM_KEYS, or a file in the user's configuration folder.
+    /// File of the keys that encrypt the secrets in the store; created for a new store.
+    ///
+    /// Default: the text of such a file in the environment variable DCM_KEYS, otherwise a file in the user's configuration folder.
     #[arg(long, global = true, env = "DCM_KEY_FILE", value_name = "FILE")]
     pub(crate) key_file: Option<PathBuf>,
-    /// The project of logical clouds whose document or command names none.
+    /// Project of the logical clouds, unless the document names one.
     #[arg(short, long, global = true, env = "DCM_PROJECT", default_value = "default", value_name = "NAME")]
     pub(crate) project: ProjectName,
-    /// How long this worker's clusters stay its own without a sign of life; at most 1h. Default: 10s.
+    /// Lease on clusters: other workers take over after this time without a sign of life; at most 1h. Default: 10s.
     #[arg(long, global = true, env = "DCM_LEASE", value_parser = duration::lease, value_name = "DURATION")]
     pub(crate) lease: Option<Duration>,
-    /// What controllers of clusters put into every namespace, and does not count as contents of others: KIND[.GROUP]/NAME, where NAME
-    /// may end with *, or KIND[.GROUP]:LABEL[=VALUE]; may be repeated, and takes the place of the default. Default: what Istio,
-    /// OpenShift, GKE and trust-manager put there.
+    /// Objects that controllers write into every namespace, which don't keep a namespace from deletion.
+    ///
+    /// KIND[.GROUP]/NAME, where NAME may end with *, or KIND[.GROUP]:LABEL[=VALUE]. May be repeated; replaces the default: the objects of
+    /// Istio, OpenShift, GKE and trust-manager.
     #[arg(long, global = true, env = "DCM_IGNORED_CONTENTS", value_delimiter = ',', value_name = "OBJECTS")]
     pub(crate) ignored_contents: Vec<IgnoredObjects>,
-    /// Why this is done; the audit log keeps it.
+    /// Reason of the change, for the audit log.
     #[arg(
         long,
         global = true,
@@ -124,84 +134,85 @@ pub(crate) struct Global {
         value_name = "TEXT"
     )]
     pub(crate) why: String,
-    /// What the request is called in the audit log and in logs, to find it in other systems'. Default: a random number.
+    /// Request ID for the audit log and all logs. Default: a random number.
     #[arg(long, global = true, env = "DCM_REQUEST_ID", value_name = "TEXT")]
     pub(crate) request_id: Option<String>,
-    /// Logs what happens; may be repeated for more.
+    /// Logs the work to standard error; may be repeated for more detail.
     #[arg(short, long, global = true, action = clap::ArgAction::Count)]
     pub(crate) verbose: u8,
-    /// Form of the log.
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORM")]
+    /// Format of the log.
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
     pub(crate) log_format: log::Form,
 }
 
-/// What is to be done.
+/// The subcommands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// The clusters that logical clouds can be on.
+    /// Registers, checks and pauses the clusters of logical clouds.
     #[command(subcommand)]
     Cluster(cluster::Command),
-    /// Brings logical clouds from their documents to their clusters.
+    /// Applies the documents of logical clouds to their clusters, and waits until the clusters are ready.
     Apply(apply::Arguments),
-    /// Shows what an apply would do. Changes nothing.
+    /// Shows what `dcm apply` would change on each cluster, without changing anything.
     Plan(plan::Arguments),
     /// Shows logical clouds, or the document of one.
     Get(get::Arguments),
-    /// Shows how far logical clouds are: clusters, objects, causes.
+    /// Shows the status of logical clouds: clusters, objects, and the causes of trouble.
     Status(status::Arguments),
-    /// Gives a user's kubeconfig.
+    /// Prints a user's kubeconfig, or merges it into your own.
     Kubeconfig(kubeconfig::Arguments),
-    /// Gives a user's credential to a client of Kubernetes that runs this as a plugin.
+    /// Prints a user's credential as a credential plugin of kubectl (exec).
     ///
-    /// It is what kubeconfigs of `dcm kubeconfig --exec` run: an ExecCredential of client.authentication.k8s.io/v1, the newest
-    /// that the cluster has issued, until the time of its renewal.
+    /// Kubeconfigs of `dcm kubeconfig --exec` run this command. It prints an ExecCredential of client.authentication.k8s.io/v1 with the
+    /// newest credential that the cluster has issued, which expires at the time of its renewal.
     Credential(credential::Arguments),
-    /// Shows the subject that a user's own certificate request must have.
+    /// Prints the subject for a certificate signing request that a user makes.
     ///
-    /// A user who brings a request keeps the private key: it is never in our hands. The subject holds the identity of the
-    /// logical cloud, so: apply the document without this user, ask for the subject, make the request, put user and
-    /// request (spec.users[].csr) into the document, and apply it again.
+    /// With a request of their own, users keep their private keys: dcm never has them. The subject holds the identity of the
+    /// logical cloud. So apply the document without this user, print the subject, make the request, add the user with the
+    /// request (spec.users[].csr) to the document, and apply it again.
     Subject(NamedUser),
-    /// Renews credentials, without waiting for a worker to do it in time. What was applied is applied again, and no edit
-    /// since.
+    /// Renews credentials that are due, or those of one user.
+    ///
+    /// The last applied state is applied again, without later edits. `dcm serve` renews credentials in time by itself.
     Renew(renew::Arguments),
-    /// The users of logical clouds.
+    /// Revokes users of logical clouds.
     #[command(subcommand)]
     User(user::Command),
-    /// Takes a logical cloud off its clusters. Its document stays.
+    /// Removes a logical cloud from its clusters; its document stays.
     Terminate(terminate::Arguments),
-    /// Pauses the work on a logical cloud, and waits until none of its requests is under way.
+    /// Pauses the work on a logical cloud, and waits until no request of it is in flight.
     Stop(stop::Arguments),
-    /// Goes on with the work on a logical cloud.
+    /// Resumes the work on a paused logical cloud.
     Resume(Awaited),
-    /// Takes what the store holds of a logical cloud as the truth where clusters hold later changes: after the store was
-    /// restored from an old copy. The status tells what differs.
+    /// Makes clusters follow the store again after the store was restored from an old copy.
+    ///
+    /// Until then, clusters that hold later changes of a logical cloud are left alone, and `dcm status` shows the differences.
     Reconcile(Awaited),
-    /// Objects that clusters hold of ours, and the store does not know of.
+    /// Lists and removes objects of this installation that the store has no record of.
     #[command(subcommand)]
     Orphans(orphans::Command),
-    /// The store itself: a check, export, import, another key for its secrets.
+    /// Checks, exports and imports the store, and changes its keys.
     #[command(subcommand)]
     Store(store::Command),
-    /// Shows who decided what, when and why: the audit log.
+    /// Shows the audit log: who changed what, when and why.
     ///
-    /// What has no result was cut off, or is under way: it may have been done, in part or whole. What was then done to
-    /// clusters is in the audit logs of their API servers: app context and generation, which are shown here with
-    /// -o json, are in the User-Agent there.
+    /// An entry without a result is under way or was interrupted; its change may have taken effect in part. The audit logs of the
+    /// API servers have each request to a cluster: app context and generation, which `-o json` shows here, are in its User-Agent.
     Audit(audit::Arguments),
-    /// Deletes a logical cloud that is on no cluster.
+    /// Deletes the document of a logical cloud that is on no cluster.
     Delete(Named),
-    /// Works until it is ended: keeps everything in the store in sync, and answers whoever asks.
+    /// Runs the server: keeps the logical clouds of the store in sync, and serves the APIs.
     Serve(Box<serve::Arguments>),
-    /// Remembers a server, and how it is asked: as a context, which is the current one from then on.
+    /// Logs in to a server, and makes it the current context.
     Login(login::Arguments),
-    /// The servers that were logged in to, and which of them is asked.
+    /// Lists and chooses the servers that you are logged in to.
     #[command(subcommand)]
     Context(context::Command),
-    /// The static tokens by which callers of a server prove who they are.
+    /// Creates, lists and deletes static tokens for the callers of a server.
     #[command(subcommand)]
     Token(token::Command),
-    /// Shows the whole way of a logical cloud on simulated clusters. Touches nothing outside this process.
+    /// Runs the life of a logical cloud on simulated clusters, within this process.
     Demo(demo::Arguments),
     /// Prints the JSON Schema of documents.
     Schema(schema::Arguments),
@@ -212,13 +223,13 @@ pub(crate) enum Command {
 /// Waiting for work to be done.
 #[derive(Debug, Args)]
 pub(crate) struct Waiting {
-    /// Waits until the work is done, or can't go on. This is the default.
+    /// Waits until the work is done or action is required; the default.
     #[arg(long, overrides_with = "no_wait")]
     wait: bool,
-    /// Returns when the work is accepted. It is done by a running `dcm serve`.
+    /// Returns as soon as the change is stored; a running `dcm serve` does the work.
     #[arg(long)]
     pub(crate) no_wait: bool,
-    /// Longest time to wait; then it ends with exit code 4.
+    /// Longest time to wait; exit code 4 after it.
     #[arg(long, default_value = "10m", value_parser = duration::parse, value_name = "DURATION")]
     pub(crate) timeout: Duration,
 }
@@ -226,7 +237,7 @@ pub(crate) struct Waiting {
 /// Waiting until nothing is under way.
 #[derive(Debug, Args)]
 pub(crate) struct StopWaiting {
-    /// Longest time to wait for requests that are under way. After it the work is paused all the same.
+    /// Longest time to wait for requests in flight; the work is paused in any case.
     #[arg(long, default_value = "45s", value_parser = duration::parse, value_name = "DURATION")]
     pub(crate) timeout: Duration,
 }

@@ -15,36 +15,40 @@ use crate::place;
 pub(crate) enum Exit {
     /// What was asked for is done.
     Done = 0,
-    /// Something failed: a store, a cluster, a file, a race with somebody else.
+    /// Something failed: a store, a cluster, a file, a concurrent change.
     Failed = 1,
     /// An input breaks a rule; nothing was changed.
     Refused = 3,
     /// The time is over and work is left; it goes on, or doesn't, as the message says.
     TimedOut = 4,
-    /// Nothing more happens before somebody changes something: a conflict, a wrong state, a missing right.
+    /// Action is required: a conflict, a wrong state, a missing right.
     Stuck = 5,
     /// There is no such thing.
     NotFound = 6,
-    /// Done, but for clusters that were given up at their deadline: they are cleared when they return.
+    /// Done, but for clusters that missed their deadline: they are cleaned up when they return.
     Abandoned = 7,
-    /// What was planned is not what would be done now; no cluster was written to.
+    /// The plan is stale; no cluster was written to.
     Stale = 8,
     /// It was interrupted; what was accepted stays accepted.
     Interrupted = 130,
 }
 
-/// What `--help` says about exit codes.
+/// The exit code for an invalid command line, which is also that of the parser of arguments.
+pub(crate) const USAGE: u8 = 2;
+
+/// The exit codes in `--help`.
 pub(crate) const HELP: &str = "\
 Exit codes:
+
     0  done
-    1  something failed: a store, a cluster, a file, a race with somebody else
-    2  the command line is wrong
+    1  something failed: a store, a cluster, a file, a concurrent change
+    2  the command line is invalid
     3  a document or kubeconfig breaks a rule; nothing was changed
-    4  the time is over and work is left
-    5  stuck: a conflict, a state that does not allow it, a missing right; somebody has to change something
-    6  there is no such thing
-    7  done, but for clusters that were given up at their deadline; they are cleared when they return
-    8  the plan is stale (--plan-hash): something changed since; no cluster was written to
+    4  timed out with work left; a worker (dcm serve), or the same command again, goes on
+    5  action required: a conflict, a state that does not allow it, a missing right
+    6  not found
+    7  done, but for clusters that missed their deadline; they are cleaned up when they return
+    8  the plan is stale (--plan-hash): something has changed since; no cluster was written to
   130  interrupted";
 
 impl From<Exit> for ExitCode {

@@ -114,7 +114,7 @@ pub(crate) fn cause_text(cause: &Cause, now: Timestamp) -> String {
         Reason::ClusterChanged => {
             text.push_str("; dcm cluster accept takes it in the place of the other one");
         }
-        reason if reason.needs_somebody() => text.push_str("; somebody has to change something"),
+        reason if reason.needs_somebody() => text.push_str("; action required"),
         _ => {}
     }
     match cause.next_try {
@@ -228,8 +228,7 @@ mod tests {
         let cause = Cause { next_try: Some(at(1050)), ..Cause::new(Reason::Denied, "roles may not be made") };
         let status = status(vec![object("Role", "look", Some(cause.clone()))], Some(cause));
         let drawn = lane("edge-1", &status, Detail::Grouped, at(1042)).draw();
-        let expected =
-            "│  └─ denied: roles may not be made; somebody has to change something; next try in 8s\n";
+        let expected = "│  └─ denied: roles may not be made; action required; next try in 8s\n";
         assert_eq!(drawn.matches("denied").count(), 1, "{drawn}");
         assert!(drawn.contains(expected), "{drawn}");
     }
@@ -247,7 +246,7 @@ mod tests {
         let text = |reason, next_try: Option<i64>| {
             cause_text(&Cause { next_try: next_try.map(at), ..Cause::new(reason, "m") }, at(1))
         };
-        let foreign = "foreign: m; somebody has to change something";
+        let foreign = "foreign: m; action required";
         assert_eq!(text(Reason::Foreign, None), foreign);
         assert_eq!(text(Reason::Foreign, Some(4)), format!("{foreign}; next try in 3s"));
         assert_eq!(text(Reason::Foreign, Some(1)), format!("{foreign}; trying again"));

@@ -9,6 +9,7 @@ mod arguments;
 mod commands;
 mod drawing;
 mod duration;
+mod examples;
 mod exit;
 mod folders;
 mod in_place;
@@ -22,8 +23,11 @@ mod place;
 mod plugin;
 mod private_file;
 mod progress;
+#[cfg(test)]
+mod reference;
 mod remote;
 mod session;
+mod similar;
 mod status_tree;
 mod work;
 
@@ -32,6 +36,17 @@ use std::time::Duration;
 
 use tokio::runtime::Runtime;
 
+/// What `dcm` prints without arguments.
+const WELCOME: &str = "\
+dcm gives a tenant one logical cloud over many Kubernetes clusters: a namespace in each cluster, users with credentials,
+permissions and quotas.
+
+  dcm demo                     shows the life of a logical cloud on simulated clusters
+  dcm cluster add --help       registers your first cluster
+  dcm apply -f DOCUMENT.yaml   applies a logical cloud to its clusters
+
+dcm --help lists all commands.";
+
 /// How long what can't be interrupted (reading a file, looking up the name of a host) may hold up the end of the command.
 /// Nothing waits for it any more.
 const END_TIMEOUT: Duration = Duration::from_secs(1);
@@ -39,6 +54,10 @@ const END_TIMEOUT: Duration = Duration::from_secs(1);
 /// Runs the command with the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
+    if std::env::args_os().len() == 1 {
+        output::note(WELCOME);
+        return exit::USAGE.into();
+    }
     let arguments = arguments::Arguments::read(std::env::args_os()).unwrap_or_else(|error| error.exit());
     // Of a server it begins when it is known where else its spans go.
     if !matches!(arguments.command, arguments::Command::Serve(_)) {

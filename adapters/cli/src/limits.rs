@@ -10,35 +10,35 @@ use crate::{duration, output};
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Limits of each listener for the API")]
 pub(crate) struct Limited {
-    /// How many connections there are at most. Beyond that the one that has been idle longest is closed for a new one, and where none is
-    /// idle, the new one is closed. Default: 16384, or three quarters of the files that the process may open.
+    /// Maximum number of connections. Beyond it, the connection that has been idle longest is closed for a new one; if none is idle, the new
+    /// one is closed. Default: 16384, or three quarters of the files that the process may open.
     #[arg(long, env = "DCM_CONNECTIONS_MAX", value_parser = positive, value_name = "NUMBER")]
     connections_max: Option<usize>,
-    /// How many connections one remote address may have (of IPv6: one network of 64 bits), loopback addresses excepted; beyond that one of its
-    /// own makes room. Default: an eighth of all, and at least 64.
+    /// Maximum number of connections of one remote address (IPv6: of one /64 network), loopback excepted; beyond it, one of its own is
+    /// closed. Default: an eighth of all, and at least 64.
     #[arg(long, env = "DCM_CONNECTIONS_PER_ADDRESS_MAX", value_parser = positive, value_name = "NUMBER")]
     connections_per_address_max: Option<usize>,
-    /// How many requests may be under way at once; further ones are answered with 503. Default: 4096.
+    /// Maximum number of requests in flight; further ones are answered with 503. Default: 4096.
     #[arg(long, env = "DCM_REQUESTS_MAX", value_parser = positive, value_name = "NUMBER")]
     requests_max: Option<usize>,
-    /// How many bytes bodies under way may have together, beyond the first 64 KiB of each; a body that has no room is answered with 503. Of callers
-    /// who prove who they are, each has a quarter of it, and at least 8 MiB; more is answered with 429. Default: 67108864 (64 MiB), at least
+    /// Maximum size of all request bodies in flight, beyond the first 64 KiB of each; a body without room is answered with 503. Each
+    /// authenticated caller has a quarter of it, and at least 8 MiB; more is answered with 429. Default: 67108864 (64 MiB), at least
     /// 8388608.
     #[arg(long, env = "DCM_BODY_BYTES_MAX", value_parser = positive, value_name = "BYTES")]
     body_bytes_max: Option<usize>,
-    /// How many callers may follow events at once; further ones are answered with 503. Default: 1024.
+    /// Maximum number of callers that follow events; further ones are answered with 503. Default: 1024.
     #[arg(long, env = "DCM_FOLLOWERS_MAX", value_parser = positive, value_name = "NUMBER")]
     followers_max: Option<usize>,
-    /// How often one caller may follow events at once, where callers prove who they are; further ones are answered with 429. Default: 128.
+    /// Maximum number of event streams of one authenticated caller; further ones are answered with 429. Default: 128.
     #[arg(long, env = "DCM_FOLLOWERS_PER_CALLER_MAX", value_parser = positive, value_name = "NUMBER")]
     followers_per_caller_max: Option<usize>,
-    /// How long the body of a request may take to arrive; one that takes longer is answered with 408. Default: 60s.
+    /// Time for the body of a request to arrive; a slower one is answered with 408. Default: 60s.
     #[arg(long, env = "DCM_BODY_TIMEOUT", value_parser = duration::parse, value_name = "DURATION")]
     body_timeout: Option<Duration>,
-    /// How long the head of a request may take, and how long a connection may be silent between two; then it is closed. Default: 30s.
+    /// Time for the head of a request, and idle time between two requests; then the connection is closed. Default: 30s.
     #[arg(long, env = "DCM_IDLE_TIMEOUT", value_parser = duration::parse, value_name = "DURATION")]
     idle_timeout: Option<Duration>,
-    /// How long an answer may wait for whoever asked to take some of it; then the connection is closed. Default: 30s.
+    /// Time that an answer waits for the client to read some of it; then the connection is closed. Default: 30s.
     #[arg(long, env = "DCM_ANSWER_TIMEOUT", value_parser = duration::parse, value_name = "DURATION")]
     answer_timeout: Option<Duration>,
 }

@@ -119,7 +119,7 @@ impl Session {
 
     /// Makes the project when there is none of the name; one that is there stays as it is.
     pub(crate) async fn ensure_project(&self, name: &ProjectName) -> Result<(), place::Error> {
-        let metadata = MetadataDraft { name: name.to_string(), ..MetadataDraft::default() };
+        let metadata = MetadataDraft::named(name);
         match &self.place {
             Place::Here(deployment) => match deployment.projects().get(name).await {
                 Err(Error::NotFound { .. }) => {

@@ -50,3 +50,8 @@ pub use problem::{FieldError, Problem};
 pub use projects::{Project, Projects};
 pub use server_url::{InvalidUrl, ServerUrl};
 pub use transport::CONNECT_TIME_LIMIT;
+
+/// Compiles the code in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

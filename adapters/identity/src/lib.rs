@@ -55,3 +55,8 @@ pub use self::identity::{Identity, Proof};
 pub use self::refused::{Refused, Unavailable, Unproved};
 pub use self::settings::Settings;
 pub use self::wall::WallClock;
+
+/// Compiles the code in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -63,3 +63,8 @@ pub use environment::{EnvironmentProxies, InvalidVariable};
 pub use networks::{DeniedNetworks, InvalidNetwork, Network};
 pub use options::Options;
 pub use proxy::{InvalidProxyUrl, Proxy, ProxyUrl};
+
+/// Compiles the code in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

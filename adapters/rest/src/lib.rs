@@ -38,3 +38,8 @@ pub use lookers::Lookers;
 pub use metrics::{Answered, METRICS_TYPE, Metrics};
 pub use route::Route;
 pub use services::{Services, Stop};
+
+/// Compiles the code in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -73,7 +73,7 @@ impl Deployment {
         match self.clouds().apply_if(caller, project, cloud, &condition).await {
             Ok(applied) => Ok(Declared { edited, applied }),
             Err(Error::PreconditionFailed { .. }) => {
-                Err(stored_alone(cloud, "somebody has changed it meanwhile"))
+                Err(stored_alone(cloud, "another client has changed it meanwhile"))
             }
             Err(error) => Err(DeclareError::NotApplied(error)),
         }

@@ -42,8 +42,6 @@ mod rekey;
 mod serve;
 mod settings;
 mod socket;
-mod sweeping;
-mod tending;
 mod untaken;
 
 pub use access::{
@@ -66,3 +64,8 @@ pub use settings::{
     ProjectAdminSettings, SETTINGS_BYTES_MAX, Serving, Settings, duration_text,
 };
 pub use socket::{InvalidListenAddress, ListenAddress};
+
+/// Compiles the code in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -3,18 +3,20 @@
 use std::pin::pin;
 use std::time::Duration;
 
+use dcm_core::service::Caller;
+use dcm_manager::{keep_swept, keep_tended};
 use dcm_sync::engine::{Acquire, Engine, Event, Lost, What};
 use futures::future::{Either, FutureExt as _, join_all, select};
 use tokio::task::JoinSet;
 
 use crate::api::{Api, EmcoListener};
+use crate::audit;
 use crate::deployment::Deployment;
 use crate::following::{Heard, follow};
 use crate::health::Health;
 use crate::limits::Limits;
 use crate::listening::{ApiListener, LoopbackListener};
 use crate::metrics::{self, Answers, Ends, Source};
-use crate::{audit, sweeping, tending};
 
 /// How long a stop may take: as long as one request to a cluster may, and some time to give the clusters back.
 pub const STOP_TIMEOUT: Duration = Duration::from_secs(35);
@@ -85,8 +87,8 @@ pub async fn serve_at(
     let mut telling = JoinSet::new();
     telling.spawn(log_events(&engine));
     let mut changing = JoinSet::new();
-    changing.spawn(tending::keep_tended(deployment.clone(), ends));
-    changing.spawn(sweeping::keep_swept(deployment.clone()));
+    changing.spawn(tend(deployment.clone(), ends));
+    changing.spawn(sweep(deployment.clone()));
     changing.spawn(audit::keep_bounded(deployment.clone()));
     let lost = match select(pin!(engine.stopped()), pin!(stop)).await {
         Either::Left((ended, _)) => Some(ended),
@@ -115,6 +117,17 @@ pub async fn answer_at(deployment: &Deployment, listeners: Listeners, stop: impl
     stop.await;
     tracing::info!("stopping");
     drop(answering.stop().await);
+}
+
+/// Renews credentials in time and deletes clouds that are to go, and counts how long credentials last.
+async fn tend(deployment: Deployment, ends: Ends) {
+    let (clouds, clock) = (deployment.clouds(), deployment.clock());
+    let caller = Caller::new("dcm serve").because("tending logical clouds");
+    keep_tended(clouds, &**clock, &caller, |agenda| ends.set(agenda.ends(), clock.now())).await;
+}
+
+async fn sweep(deployment: Deployment) {
+    keep_swept(deployment.clouds(), &**deployment.clock()).await;
 }
 
 /// What is answered at listeners.

@@ -79,3 +79,8 @@ pub use self::issuer::Issuer;
 pub use self::programs::{Lookup, Program};
 pub use self::proxy::{Fault, Proxy};
 pub use self::standalone::Standalone;
+
+/// Compiles the code in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -25,3 +25,8 @@ pub use verifier::{VerifierBuilderError, client_verifier, server_verifier};
 pub fn provider() -> Arc<CryptoProvider> {
     Arc::new(aws_lc_rs::default_provider())
 }
+
+/// Compiles the code in the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

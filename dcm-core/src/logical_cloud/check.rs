@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::name::{LogicalCloudName, Namespace, ProjectName};
 use crate::refusal::{Checks, Path};
+use crate::similar::did_you_mean;
 
 use super::cloud::LogicalCloud;
 use super::container_defaults::ContainerDefaults;
@@ -164,7 +165,8 @@ fn holders_are_users(spec: &SpecDraft, at: &Path, checks: &mut Checks) {
         for (place, user) in permission.users.iter().flatten().enumerate() {
             if !users.contains(user) {
                 let at = at.field("permissions").item(index).field("users").item(place);
-                checks.refuse(&at, user, "is no user of this cloud");
+                let similar = did_you_mean(user, users.iter().map(|name| name.as_str()));
+                checks.refuse(&at, user, format!("is not a user of this logical cloud{similar}"));
             }
         }
     }

@@ -178,6 +178,14 @@ pub struct MetadataDraft {
     pub user_data2: String,
 }
 
+impl MetadataDraft {
+    /// Returns metadata with a name and no notes.
+    #[must_use]
+    pub fn named(name: impl AsRef<str>) -> Self {
+        Self { name: name.as_ref().to_owned(), ..Self::default() }
+    }
+}
+
 named_draft! {
     /// A user.
     UserDraft {

@@ -361,7 +361,7 @@ fn a_warning_about_a_user_counts_all_permissions_that_hold() {
     .unwrap();
     let found: Vec<(&str, &str)> =
         warnings.iter().map(|warning| (warning.path.as_str(), &warning.message[..19])).collect();
-    let cluster = ("spec.clusters", "there is no cluster");
+    let cluster = ("spec.clusters", "no cluster yet: an ");
     assert_eq!(
         found,
         [cluster, ("spec.users[0]", "may do things outsi"), ("spec.users[2]", "no permission holds")]

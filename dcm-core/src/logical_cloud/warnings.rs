@@ -60,7 +60,7 @@ pub(super) fn of(draft: &Draft) -> Vec<Warning> {
             warn(&mut warnings, &at.field("clusterSelector"), message);
         }
         None if spec.clusters.is_empty() => {
-            warn(&mut warnings, &at.field("clusters"), "there is no cluster yet: applying does nothing");
+            warn(&mut warnings, &at.field("clusters"), "no cluster yet: an apply does nothing");
         }
         Some(_) | None => {}
     }
@@ -68,10 +68,10 @@ pub(super) fn of(draft: &Draft) -> Vec<Warning> {
         return warnings;
     }
     if spec.users.is_empty() {
-        warn(&mut warnings, &at.field("users"), "there is no user: nobody gets a credential");
+        warn(&mut warnings, &at.field("users"), "no user: no credential is issued");
     }
     if spec.quotas.is_empty() {
-        let message = "there is no quota: the cloud may use all of each cluster";
+        let message = "no quota: the logical cloud may use all of each cluster";
         warn(&mut warnings, &at.field("quotas"), message);
     }
     let (any, outside) =

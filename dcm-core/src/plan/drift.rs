@@ -18,7 +18,7 @@ const FIELDS_NAMED_MAX: usize = 5;
 /// The member of a binding that says who is bound.
 const BOUND: &str = "subjects";
 
-const DELETED: &str = "it was deleted by somebody else";
+const DELETED: &str = "it was deleted by another client";
 
 const TAMPERED: &str = "another client changed or removed our labels or annotations on it";
 

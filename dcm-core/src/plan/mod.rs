@@ -296,7 +296,7 @@ impl fmt::Display for Why {
             Self::Adopted => "it was there before and is adopted",
             Self::Overwritten => "it was there before and is overwritten",
             Self::TakenBack => "it was kept when this cloud was taken off, and is taken back",
-            Self::Drifted => "somebody else changed it",
+            Self::Drifted => "another client changed it",
             Self::NotDesired => "it is not desired any more",
             Self::WasAdopted => "it was adopted, so it is given back",
             Self::Kept => "it is not desired any more, and stays",

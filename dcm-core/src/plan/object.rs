@@ -109,7 +109,7 @@ fn gone(rules: &Rules<'_>, wanted: &Wanted<'_>, view: &dyn View) -> Choice {
         return Choice::do_this(Work::Unrecord, Why::Missing);
     }
     if wanted.manifest.kind().is_namespace() {
-        let message = "the namespace was deleted by somebody else; apply again to have it made anew";
+        let message = "the namespace was deleted by another client; apply again to have it made anew";
         return Choice::do_this(Work::Blocked(cause(Reason::NamespaceGone, message, key)), Why::AlreadyGone);
     }
     match drift::of_deletion(wanted, view) {

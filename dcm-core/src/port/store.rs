@@ -398,7 +398,7 @@ pub type Watch = BoxStream<'static, Change>;
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Error {
     /// The document is not as the write expected.
-    #[error("{path} was changed by somebody else meanwhile")]
+    #[error("{path} was changed by another client meanwhile")]
     Conflict {
         /// Which document.
         path: Path,

@@ -241,7 +241,7 @@ pub enum Error {
         id: ContextId,
     },
     /// Somebody else changed the same app context in the same moment; ask again.
-    #[error("app context {id} was changed by somebody else meanwhile")]
+    #[error("app context {id} was changed by another client meanwhile")]
     Contended {
         /// Which one.
         id: ContextId,
@@ -255,7 +255,7 @@ pub enum Error {
         workers: Vec<String>,
     },
     /// The work was paused, and somebody else went on with it before nothing was under way.
-    #[error("somebody else resumed the work meanwhile")]
+    #[error("another client resumed the work meanwhile")]
     Resumed,
     /// The engine's store failed.
     #[error("the engine's store failed")]

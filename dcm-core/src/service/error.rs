@@ -62,7 +62,7 @@ pub enum Error {
     },
     /// It was changed since it was planned: what was planned is not brought to clusters.
     #[error(
-        "logical cloud {cloud} was changed by somebody else since it was planned; plan again, and apply that"
+        "logical cloud {cloud} was changed by another client since it was planned; plan again, and apply that"
     )]
     Stale {
         /// Which logical cloud.
@@ -199,7 +199,7 @@ pub enum Error {
     #[error("the logical cloud can't be rendered")]
     Render(#[from] render::Error),
     /// Somebody else changed the same thing again and again in the same moment; ask again.
-    #[error("{kind} {name} was changed by somebody else meanwhile")]
+    #[error("{kind} {name} was changed by another client meanwhile")]
     Contended {
         /// What it is.
         kind: Kind,

@@ -8,6 +8,8 @@ use async_trait::async_trait;
 use dcm_core::name::ClusterId;
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{Cluster, Clusters, Error};
+use dcm_core::secret::Secret;
+use serde_json::json;
 
 use super::Seeded;
 use super::cluster::SimCluster;
@@ -19,7 +21,7 @@ use super::witness::Witness;
 /// Provider of the clusters that are only counted: `sim/cluster-1` and so on.
 const PROVIDER: &str = "sim";
 
-/// Longest time that a call takes: the limit of an API client that was not told another.
+/// Longest time that a call takes: the default of an API client.
 const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 /// Makes the signer of a cluster.
@@ -37,7 +39,7 @@ pub fn cluster_id(number: usize) -> ClusterId {
     }
 }
 
-/// Says what a fleet is like.
+/// Describes a fleet.
 #[derive(Clone)]
 #[must_use]
 pub struct FleetBuilder {
@@ -94,7 +96,7 @@ impl FleetBuilder {
         self
     }
 
-    /// Who signs certificates on a cluster; nobody when none. Default: an authority of each cluster's own with the
+    /// Sets the signer of certificates on each cluster; with none, requests stay unanswered. Default: an authority of each cluster's own with the
     /// feature `sim-pki`, a [`FakeSigner`](super::FakeSigner) without.
     pub fn signers<F>(mut self, signers: F) -> Self
     where
@@ -104,7 +106,7 @@ impl FleetBuilder {
         self
     }
 
-    /// Who sees all that arrives at the servers.
+    /// Sets the witness of all requests that arrive at the servers.
     pub fn witness(mut self, witness: Arc<dyn Witness>) -> Self {
         self.witness = Some(witness);
         self
@@ -126,6 +128,19 @@ fn default_signer(cluster: &ClusterId) -> Option<Arc<dyn Signer>> {
 #[cfg(not(feature = "sim-pki"))]
 fn default_signer(_: &ClusterId) -> Option<Arc<dyn Signer>> {
     Some(Arc::new(super::FakeSigner::default()))
+}
+
+fn kubeconfig(cluster: &ClusterId) -> Secret {
+    let server = format!("https://{}.{}.invalid", cluster.cluster, cluster.provider).to_lowercase();
+    let kubeconfig = json!({
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "admin",
+        "contexts": [{"name": "admin", "context": {"cluster": "cluster", "user": "admin"}}],
+        "clusters": [{"name": "cluster", "cluster": {"server": server}}],
+        "users": [{"name": "admin", "user": {}}],
+    });
+    Secret::new(kubeconfig.to_string())
 }
 
 /// Simulated clusters by name.
@@ -157,17 +172,33 @@ impl Fleet {
         }
     }
 
+    /// Returns so many simulated clusters in the time of the current tokio runtime: `sim/cluster-1` and so on.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    #[cfg(feature = "tokio")]
+    #[must_use]
+    pub fn simulated(count: usize) -> Arc<Self> {
+        Arc::new(Self::builder(Arc::new(crate::runtime::TokioClock::new())).clusters(count).build())
+    }
+
+    /// Returns the name of each cluster with a kubeconfig to register it with. No server answers at its address, which is reserved
+    /// for that (`*.invalid`, RFC 6761), and it holds no credential: the fleet itself makes the connections.
+    pub fn kubeconfigs(&self) -> impl Iterator<Item = (ClusterId, Secret)> {
+        self.ids().map(|id| (id.clone(), kubeconfig(id)))
+    }
+
     /// The names of its clusters.
     pub fn ids(&self) -> impl Iterator<Item = &ClusterId> {
         self.clusters.keys()
     }
 
-    /// Lets happen on all clusters what is due by now.
+    /// Makes everything happen that is due by now, on all clusters.
     pub(crate) fn advance(&self) {
         self.clusters.values().filter_map(OnceLock::get).for_each(SimCluster::advance);
     }
 
-    /// A cluster, to look at and to disturb; none when there is none of the name.
+    /// Returns a cluster, to inspect or disturb it; none for an unknown name.
     #[must_use]
     pub fn cluster(&self, id: &ClusterId) -> Option<&SimCluster> {
         let id = self.plan.aliases.get(id).unwrap_or(id);

@@ -144,7 +144,7 @@ async fn a_deleted_role_comes_back_and_is_told_as_drift() {
     let cause = drifted(&mut events).await;
     assert_eq!(
         (&*cause.message, cause.object.as_ref()),
-        ("it was deleted by somebody else", Some(role.key()))
+        ("it was deleted by another client", Some(role.key()))
     );
     assert_eq!(made(&mut events).await, *role.key());
 }
@@ -190,7 +190,7 @@ async fn what_is_only_to_be_reported_is_left_and_stands_in_the_status_without_fu
     let told = lane.objects.iter().filter(|object| object.state == ObjectState::Drifted);
     let told: Vec<_> = told.map(|object| (&*object.key.kind, object.cause.as_ref().unwrap())).collect();
     let texts: Vec<_> = told.iter().map(|(kind, cause)| (*kind, &*cause.message)).collect();
-    let deleted = "it was deleted by somebody else; apply again to have it made anew";
+    let deleted = "it was deleted by another client; apply again to have it made anew";
     assert_eq!(texts, [("ResourceQuota", "spec.hard.pods is held by kubectl-edit"), ("Role", deleted)]);
     assert!(!format!("{lane:?}").contains(hidden_value), "no values");
     let before = scene.engine.contexts().status(&context_id()).await.unwrap();
@@ -315,7 +315,7 @@ async fn an_object_that_is_deleted_again_and_again_is_given_up_too() {
     assert!(scene.world.body(1, role.kind(), role.key()).is_none());
     let cause = scene.drift().await.unwrap();
     assert!(
-        cause.message.starts_with("it was deleted by somebody else; ") && cause.next_try.is_some(),
+        cause.message.starts_with("it was deleted by another client; ") && cause.next_try.is_some(),
         "{cause:?}"
     );
     tokio::time::sleep(Options::default().contest_wait_min).await;

@@ -3,6 +3,7 @@
 
 mod contract;
 mod dependencies;
+mod pages;
 mod publishing;
 mod purity;
 mod repository;

@@ -16,7 +16,7 @@ enum Inside {
 }
 
 /// Every crate of the workspace has its place here, also the planned ones.
-const ROOMS: [(&str, Inside); 16] = [
+const ROOMS: [(&str, Inside); 17] = [
     ("dcm-core", Inside::Only(&[])),
     ("dcm-store", Inside::Only(&["dcm-core"])),
     ("dcm-sync", Inside::Only(&["dcm-core"])),
@@ -24,6 +24,7 @@ const ROOMS: [(&str, Inside); 16] = [
     ("dcm-identity", Inside::Only(&["dcm-core", "dcm-tls"])),
     ("dcm-kube", Inside::Only(&["dcm-core", "dcm-tls"])),
     ("dcm-client", Inside::Only(&["dcm-core", "dcm-tls"])),
+    ("dcm-manager", Inside::Only(&["dcm-core", "dcm-sync"])),
     ("dcm-rest", Inside::Only(&["dcm-core", "dcm-sync"])),
     ("dcm-grpc", Inside::Only(&["dcm-core", "dcm-sync"])),
     ("dcm-emco", Inside::Only(&["dcm-core", "dcm-sync"])),
@@ -35,6 +36,7 @@ const ROOMS: [(&str, Inside); 16] = [
             "dcm-sync",
             "dcm-identity",
             "dcm-kube",
+            "dcm-manager",
             "dcm-rest",
             "dcm-grpc",
             "dcm-emco",
@@ -49,6 +51,7 @@ const ROOMS: [(&str, Inside); 16] = [
             "dcm-client",
             "dcm-identity",
             "dcm-kube",
+            "dcm-manager",
             "dcm-rest",
             "dcm-grpc",
             "dcm-emco",

@@ -19,12 +19,14 @@ use crate::work::Worked;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// A file of documents, YAML or JSON; - for standard input. May be repeated.
+    /// File of documents, in YAML or JSON; - is standard input. May be repeated.
     #[arg(short, long = "file", required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Does what `dcm plan` showed with this hash, or fails with exit code 8 and writes to no cluster: when something else is
-    /// wanted by now, or a field that is ours is not as it was on any cluster. A cluster that changes later, before it is
-    /// written to, halts alone (`plan-stale` in `dcm status`). Credentials that are due are not renewed.
+    /// Applies only the plan with this hash, as `dcm plan` printed it.
+    ///
+    /// When the desired state or an owned field on a cluster has changed since, no cluster is written to, and the exit code is 8.
+    /// A cluster that changes later, before its first write, halts alone (`plan-stale` in `dcm status`). Due credentials are not
+    /// renewed.
     #[arg(long, value_name = "HASH")]
     plan_hash: Option<PlanHash>,
     #[command(flatten)]

@@ -15,10 +15,10 @@ use crate::session::{Session, told};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Only what is about this logical cloud of the project.
+    /// Shows only the entries about this logical cloud of the project.
     #[arg(long, value_name = "LOGICAL_CLOUD")]
     cloud: Option<LogicalCloudName>,
-    /// Only from then on: a time such as 2026-03-01T08:00:00Z, a day, or how long ago, such as 24h.
+    /// Shows only entries from this time on: 2026-03-01T08:00:00Z, 2026-03-01, or an age such as 24h.
     #[arg(long, value_parser = Since::parse, value_name = "TIME")]
     since: Option<Since>,
 }

@@ -8,7 +8,7 @@ use crate::output;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The shell.
+    /// Name of the shell.
     #[arg(value_enum)]
     shell: Shell,
 }

@@ -3,26 +3,26 @@
 use serde::Serialize;
 
 use crate::arguments::Global;
-use crate::exit::{Ended, Exit};
+use crate::exit::Exit;
 use crate::output;
 use crate::remote::{Context, ContextName, Contexts};
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Shows all contexts. Shows no credential.
+    /// Lists contexts, without their credentials.
     List,
-    /// Makes a context the current one.
+    /// Sets the current context.
     Use(One),
-    /// Asks no server any more unless one is named: commands work on a store.
+    /// Unsets the current context: commands use a store again.
     Leave,
-    /// Forgets a context, with its token.
+    /// Deletes a context with its token.
     Delete(One),
 }
 
 /// A context.
 #[derive(Debug, clap::Args)]
 pub(crate) struct One {
-    /// Its name.
+    /// Name of the context.
     #[arg(value_name = "NAME")]
     name: ContextName,
 }
@@ -43,29 +43,21 @@ pub(crate) fn run(global: &Global, command: &Command) -> anyhow::Result<Exit> {
     let said = match command {
         Command::List => return list(global, &contexts),
         Command::Use(One { name }) => {
-            must_be_there(contexts.choose(Some(name.clone())), name)?;
+            contexts.choose(name)?;
             format!("{name}: asked from now on")
         }
         Command::Leave => {
-            contexts.choose(None);
+            contexts.leave();
             "no server is asked from now on".to_owned()
         }
         Command::Delete(One { name }) => {
-            must_be_there(contexts.remove(name), name)?;
+            contexts.remove(name)?;
             format!("{name}: forgotten")
         }
     };
     contexts.write()?;
     output::note(said);
     Ok(Exit::Done)
-}
-
-fn must_be_there(is_there: bool, name: &ContextName) -> anyhow::Result<()> {
-    if is_there {
-        Ok(())
-    } else {
-        Err(Ended::new(Exit::NotFound, format!("there is no context {name}")).into())
-    }
 }
 
 fn list(global: &Global, contexts: &Contexts) -> anyhow::Result<Exit> {

@@ -11,7 +11,7 @@ use crate::session::{NamedUser, Session};
 pub(crate) struct Arguments {
     #[command(flatten)]
     named: NamedUser,
-    /// The cluster reference.
+    /// Name of the cluster reference.
     #[arg(value_name = "CLUSTER_REFERENCE")]
     reference: ReferenceName,
     #[command(flatten)]

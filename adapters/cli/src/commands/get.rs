@@ -15,10 +15,10 @@ use crate::session::{Session, of_many};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The logical cloud. Default: all of the project.
+    /// Name of the logical cloud. Default: all of the project.
     #[arg(value_name = "LOGICAL_CLOUD")]
     cloud: Option<LogicalCloudName>,
-    /// The logical clouds of all projects.
+    /// Shows the logical clouds of all projects.
     #[arg(short = 'A', long, conflicts_with = "cloud")]
     all_projects: bool,
 }

@@ -22,33 +22,32 @@ use crate::work;
 pub(crate) struct Arguments {
     #[command(flatten)]
     cloud: Named,
-    /// The user. May be left out where there is only one.
+    /// Name of the user; optional when the logical cloud has one user.
     #[arg(short, long, value_name = "NAME")]
     user: Option<UserName>,
-    /// One cluster reference only. Default: a file for all, with a context each.
+    /// Limits the kubeconfig to one cluster reference. Default: all, with a context each.
     #[arg(short = 'r', long, value_name = "NAME")]
     cluster_reference: Option<ReferenceName>,
-    /// Writes a file, for its owner only, instead of standard output.
+    /// Writes a file with mode 0600 instead of standard output.
     #[arg(short, long, value_name = "FILE", conflicts_with = "merge")]
     file: Option<PathBuf>,
-    /// Puts the entries into a kubeconfig, as kubectl config would, and leaves everything else there; it is made where
-    /// there is none. Default: the files of KUBECONFIG, or the one in the home folder. An entry that is there stays in its file,
-    /// and new ones go to the first file that is there.
+    /// Merges the entries into a kubeconfig, as kubectl config does; creates the file if needed.
+    ///
+    /// Other entries stay as they are. Default: the files in KUBECONFIG, otherwise ~/.kube/config. An existing entry stays in its
+    /// file; new entries go to the first existing file.
     #[arg(short, long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     merge: Option<Option<PathBuf>>,
-    /// Makes the first of the entries the current context. Default: only where there is none.
+    /// Sets the current context to the first of the entries. Default: only if no context is set.
     #[arg(long = "use", requires = "merge")]
     is_used: bool,
-    /// Names this command as a credential plugin instead of holding credentials: clients always get the newest. It works
-    /// where this command and its store are.
+    /// Configures dcm as a credential plugin instead of writing credentials: clients always get the newest credential.
     ///
-    /// A store's URL with a user or a password is not put into the file: the client needs it in its environment
-    /// (DCM_STORE), and no server is asked in its place. Where a server is asked, the file names the context, or the server alone: then the client needs the token in its
-    /// environment (DCM_TOKEN).
+    /// The plugin needs dcm and its store on the client's machine. A store URL with a user or a password is not written to the
+    /// file: the client needs it in its environment (DCM_STORE). With a server, the file names the context, or the server alone:
+    /// then the client needs the token in its environment (DCM_TOKEN).
     ///
     /// The addresses of clusters and their certificate authorities are in the file all the same. When those of a cluster
-    /// change (dcm cluster update), it has to be fetched again, as one with credentials has; dcm status tells which users
-    /// must.
+    /// change (dcm cluster update), fetch the file again, as one with credentials; dcm status lists the affected users.
     #[arg(long)]
     exec: bool,
 }
@@ -81,7 +80,7 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     // It is given by now, whatever is remembered of it.
     if let Err(error) = clouds.handed_out(&access).await {
         let error = anyhow::Error::new(error);
-        output::note(format_args!("status will not tell when it is out of date: {error:#}"));
+        output::note(format_args!("dcm status can't report when this kubeconfig is out of date: {error:#}"));
     }
     Ok(Exit::Done)
 }

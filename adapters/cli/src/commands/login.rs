@@ -16,26 +16,28 @@ const STANDARD_INPUT: &str = "-";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The server: https://HOST[:PORT], http:// for a loopback address, or unix:PATH for a Unix socket.
+    /// URL of the server: https://HOST[:PORT], http:// on a loopback address, or unix:PATH.
     #[arg(value_name = "URL")]
     url: ServerUrl,
-    /// What it is called from then on. Default: its address, with _ for each slash.
+    /// Name of the context. Default: the server's address, with _ for each slash.
     #[arg(long, value_name = "NAME")]
     name: Option<ContextName>,
-    /// The authorities that its certificate may be of, as PEM. Default: those of the system.
+    /// Certificate authorities of the server, in PEM. Default: those of the system.
     #[arg(long, value_name = "FILE")]
     certificate_authority: Option<PathBuf>,
-    /// A file with a bearer token: a static one of the server (dcm token), or one of an OpenID Connect issuer. It is read again with each
-    /// command, so that whoever renews it needs no other login; - reads a token from standard input, and keeps it.
+    /// File with a bearer token: a static token of the server (dcm token) or a token of an OpenID Connect issuer.
+    ///
+    /// Each command reads the file again, so a renewed token needs no new login. With -, the token is read from standard input and
+    /// stored in the context.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["client_certificate", "client_key"])]
     bearer_token: Option<PathBuf>,
-    /// A client certificate, with those that it was issued by, as PEM.
+    /// Client certificate with its intermediates, in PEM.
     #[arg(long, value_name = "FILE", requires = "client_key")]
     client_certificate: Option<PathBuf>,
-    /// Its private key, as PEM.
+    /// Private key of the client certificate, in PEM.
     #[arg(long, value_name = "FILE", requires = "client_certificate")]
     client_key: Option<PathBuf>,
-    /// Remembers it without asking it whether it lets one in.
+    /// Stores the context without a request to the server.
     #[arg(long)]
     unchecked: bool,
 }

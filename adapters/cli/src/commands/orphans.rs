@@ -17,34 +17,35 @@ use crate::session::Session;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Shows objects that carry our marks and belong to no app context that the store knows. Changes none of them.
+    /// Lists objects that carry the marks of this installation and belong to no app context in the store.
     ///
-    /// Where the engine may not list all kinds in the whole cluster, as with the least role, it binds the ClusterRole
-    /// dcm:namespace to itself in the namespaces that it looks into.
+    /// Nothing is changed, with one exception: where the engine may not list all kinds in the whole cluster, as with the least
+    /// role, it binds the ClusterRole dcm:namespace to itself in the namespaces that it looks into.
     ///
-    /// Another installation that works under the same owner's name has its own store: what it made is shown here, too. All
-    /// clusters are asked at once. One that can't be, and what one does not show, is named on standard error; then
-    /// the exit code is 1, after what the others show.
+    /// Objects of another installation with the same owner and another store are listed, too. All clusters are asked at once.
+    /// Clusters that don't answer are reported on standard error, and the exit code is 1.
     List {
-        /// The cluster. Default: all that are registered.
+        /// Name of the cluster. Default: all registered clusters.
         #[arg(value_name = "PROVIDER/CLUSTER")]
         cluster: Option<ClusterId>,
     },
-    /// Removes the orphans of one app context. What was there before us, and a namespace with objects of others, is
-    /// released.
+    /// Removes the orphans of one app context from a cluster.
+    ///
+    /// Adopted objects, and a namespace with objects of other clients, are released.
     Remove(Of),
-    /// Takes our marks off the orphans of one app context, and leaves them: then a logical cloud can adopt its namespace.
-    /// Bindings are removed: the rights of its users end.
+    /// Removes the marks from the orphans of one app context, and leaves the objects.
+    ///
+    /// Then a logical cloud can adopt its namespace. Bindings are deleted: the rights of its users end.
     Release(Of),
 }
 
 /// Which orphans.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Of {
-    /// The cluster.
+    /// Name of the cluster.
     #[arg(value_name = "PROVIDER/CLUSTER")]
     cluster: ClusterId,
-    /// The app context, as the list shows it.
+    /// ID of the app context, as `dcm orphans list` shows it.
     #[arg(id = "app_context", value_name = "CONTEXT")]
     context: ContextId,
 }

@@ -13,7 +13,7 @@ use crate::session::{Named, Session};
 pub(crate) struct Arguments {
     #[command(flatten)]
     cloud: Named,
-    /// This user alone, due or not. Default: every user whose credentials are due.
+    /// Renews the credentials of this user, due or not. Default: all that are due.
     #[arg(short, long, value_name = "NAME")]
     user: Option<UserName>,
     #[command(flatten)]

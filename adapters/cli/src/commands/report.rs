@@ -62,7 +62,7 @@ pub(super) async fn say_end(
         End::Done if statuses.iter().any(note_abandoned) => Exit::Abandoned,
         End::Done => Exit::Done,
         End::Stuck => {
-            output::note("stuck: nothing more happens before somebody changes something");
+            output::note("stuck: action required");
             Exit::Stuck
         }
         End::Stopped => {
@@ -142,7 +142,7 @@ fn note_abandoned(status: &CloudStatus) -> bool {
     let abandoned: Vec<String> = abandoned.collect();
     if !abandoned.is_empty() {
         output::note(format_args!(
-            "{}: given up at the deadline: {}; a worker (dcm serve), or the same command again, clears them when they \
+            "{}: abandoned at the deadline: {}; a worker (dcm serve), or the same command again, cleans them up when they \
              return",
             status.name,
             abandoned.join(", "),

@@ -9,17 +9,17 @@ use crate::output::{self, Notation};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Of what.
+    /// Kind of the schema.
     #[arg(long, value_enum, default_value_t, value_name = "KIND")]
     of: Kind,
 }
 
 #[derive(Debug, Clone, Copy, Default, clap::ValueEnum)]
 enum Kind {
-    /// The document of a logical cloud.
+    /// Documents of logical clouds.
     #[default]
     Documents,
-    /// The settings of `dcm serve`.
+    /// Settings of `dcm serve`.
     Settings,
 }
 

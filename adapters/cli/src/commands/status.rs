@@ -23,10 +23,10 @@ const CLEAR: &str = "\u{1b}[2J\u{1b}[H";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The logical cloud. Default: all of the project.
+    /// Name of the logical cloud. Default: all of the project.
     #[arg(value_name = "LOGICAL_CLOUD")]
     cloud: Option<LogicalCloudName>,
-    /// Shows it again whenever it changes, until it is interrupted or nobody reads it any more.
+    /// Prints the status again after each change, until interrupted.
     #[arg(short, long)]
     watch: bool,
 }

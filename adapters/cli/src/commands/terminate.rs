@@ -13,20 +13,25 @@ use crate::session::{Named, Session};
 pub(crate) struct Arguments {
     #[command(flatten)]
     cloud: Named,
-    /// Deletes namespaces together with what others put in them. Otherwise such a namespace is kept.
+    /// Deletes namespaces that hold objects of other clients, with these objects. Default: such a namespace is kept.
     #[arg(long)]
     delete_contents: bool,
-    /// Removes the rights that other clients gave: deletes their RoleBindings in namespaces that are kept, and removes the identities of
-    /// the cloud from all other bindings. What the cluster refuses to change is named, and it ends with exit code 5. In a namespace that
-    /// was kept by an earlier termination, only the identities of the cloud are removed.
+    /// Removes rights that other clients granted to users of the logical cloud.
+    ///
+    /// It deletes their RoleBindings in namespaces that are kept, and removes the identities of the logical cloud from all other
+    /// bindings. Bindings that the cluster refuses to change are listed, with exit code 5. In a namespace that an earlier
+    /// termination kept, only the identities of the logical cloud are removed.
     #[arg(long, conflicts_with = "no_wait")]
     remove_others_bindings: bool,
-    /// Leaves all its objects on the clusters, without our marks: they are nobody's from then on. But for its bindings: the rights
-    /// of its users end. Bindings of other clients stay, unless --remove-others-bindings is given. Default: as its document says (spec.removal.objects), or else they are deleted.
+    /// Leaves its objects on the clusters, without marks of dcm.
+    ///
+    /// Its bindings are deleted: the rights of its users end. Bindings of other clients stay, unless --remove-others-bindings is
+    /// given. Default: spec.removal.objects of the document, otherwise the objects are deleted.
     #[arg(long, conflicts_with = "delete_contents")]
     keep_objects: bool,
-    /// How long each cluster may take. One that takes longer is given up: it ends with exit code 7, and that cluster is
-    /// cleared when it returns. Default: as its document says (spec.removal.deadlineSeconds), or else five minutes.
+    /// Deadline for each cluster. A cluster that misses it is abandoned, and cleaned up when it returns; exit code 7.
+    ///
+    /// Default: spec.removal.deadlineSeconds of the document, otherwise five minutes.
     #[arg(long, value_parser = duration::deadline, value_name = "DURATION")]
     deadline: Option<u32>,
     #[command(flatten)]

@@ -15,22 +15,23 @@ use crate::arguments::Global;
 use crate::exit::Exit;
 use crate::{duration, output, private_file};
 
-/// What is done with static tokens. A server reads the file again by itself: who is new in it is let in, and who is not in it any
-/// more is refused, within a second.
+/// Commands for static tokens. A server takes changes of the file into account within a second.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Makes a token, adds its hash to the file, and prints the token: this once, as it is kept nowhere.
+    /// Creates a token, adds its hash to the file, and prints the token.
+    ///
+    /// The token itself is stored nowhere.
     New(NewArguments),
-    /// Shows the tokens of the file, without what they are.
+    /// Lists the tokens of the file: names, users and ends.
     List(In),
-    /// Takes tokens out of the file.
+    /// Deletes tokens from the file.
     Delete(DeleteArguments),
 }
 
 /// A file of tokens.
 #[derive(Debug, clap::Args)]
 pub(crate) struct In {
-    /// The file of the tokens' hashes; `new` makes it where there is none.
+    /// File of the tokens' hashes; `new` creates it.
     #[arg(long, env = "DCM_TOKEN_FILE", value_name = "FILE")]
     token_file: PathBuf,
 }
@@ -39,15 +40,15 @@ pub(crate) struct In {
 pub(crate) struct NewArguments {
     #[command(flatten)]
     file: In,
-    /// What the token is called, in the file and in logs.
+    /// Name of the token, in the file and in logs.
     name: String,
-    /// Who has it, as roles are bound to them.
+    /// User of the token, for bindings of roles.
     #[arg(long, value_name = "USER")]
     user: String,
-    /// A group that they are in. May be given several times.
+    /// Group of the user. May be repeated.
     #[arg(long = "group", value_name = "GROUP")]
     groups: Vec<String>,
-    /// For how long it is taken, such as 90d or 12h. Default: until it is taken out of the file.
+    /// Lifetime, for example 90d or 12h. Default: until it is deleted.
     #[arg(long, value_parser = duration::parse, value_name = "DURATION")]
     valid_for: Option<Duration>,
 }
@@ -56,7 +57,7 @@ pub(crate) struct NewArguments {
 pub(crate) struct DeleteArguments {
     #[command(flatten)]
     file: In,
-    /// Their names.
+    /// Names of the tokens.
     #[arg(required = true)]
     names: Vec<String>,
 }

@@ -62,7 +62,7 @@ mod tests {
         let (resumed, times) = asked(9, 99, 2).await;
         assert_eq!(
             (causes::told(&resumed.unwrap_err()), times),
-            ("somebody else resumed the work meanwhile".to_owned(), 2)
+            ("another client resumed the work meanwhile".to_owned(), 2)
         );
     }
 }

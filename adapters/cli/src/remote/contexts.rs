@@ -8,8 +8,10 @@ use std::str::FromStr;
 use anyhow::Context as _;
 use dcm_client::ServerUrl;
 use dcm_core::secret::Secret;
+use dcm_core::similar::did_you_mean;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::exit::{Ended, Exit};
 use crate::{folders, private_file};
 
 /// The environment variable that names another file.
@@ -108,9 +110,13 @@ impl Contexts {
         self.current_context.as_ref()
     }
 
-    /// The one of this name.
-    pub(crate) fn get(&self, name: &ContextName) -> Option<&Context> {
-        self.contexts.get(name)
+    /// Returns the context of this name; fails with [`Exit::NotFound`] where no context has it.
+    pub(crate) fn find(&self, name: &ContextName) -> Result<&Context, Ended> {
+        self.contexts.get(name).ok_or_else(|| {
+            let similar = did_you_mean(&name.0, self.contexts.keys().map(|known| known.0.as_str()));
+            let hint = if similar.is_empty() { ": dcm login makes one" } else { &similar };
+            Ended::new(Exit::NotFound, format!("there is no context {name}{hint}"))
+        })
     }
 
     /// All, in the order of their names.
@@ -131,21 +137,26 @@ impl Contexts {
         self.current_context = Some(name);
     }
 
-    /// Makes one the current one, or none. False where there is no such.
-    pub(crate) fn choose(&mut self, name: Option<ContextName>) -> bool {
-        let is_there = name.as_ref().is_none_or(|name| self.contexts.contains_key(name));
-        if is_there {
-            self.current_context = name;
-        }
-        is_there
+    /// Sets the current context; fails with [`Exit::NotFound`] where no context has this name.
+    pub(crate) fn choose(&mut self, name: &ContextName) -> Result<(), Ended> {
+        self.find(name)?;
+        self.current_context = Some(name.clone());
+        Ok(())
     }
 
-    /// Takes one out. False where there was no such.
-    pub(crate) fn remove(&mut self, name: &ContextName) -> bool {
+    /// Unsets the current context.
+    pub(crate) fn leave(&mut self) {
+        self.current_context = None;
+    }
+
+    /// Deletes a context; fails with [`Exit::NotFound`] where no context has this name.
+    pub(crate) fn remove(&mut self, name: &ContextName) -> Result<(), Ended> {
+        self.find(name)?;
         if self.current_context.as_ref() == Some(name) {
-            self.current_context = None;
+            self.leave();
         }
-        self.contexts.remove(name).is_some()
+        self.contexts.remove(name);
+        Ok(())
     }
 }
 
@@ -234,10 +245,14 @@ mod tests {
         let found =
             |contexts: &Contexts| contexts.of_server(&server("https://one")).map(|(name, _)| name.clone());
         assert_eq!(found(&read), Some(name("b")));
-        assert_eq!(read.get(&name("b")).unwrap().token.as_ref().unwrap().expose(), "secret");
-        assert!(read.choose(Some(name("c"))) && !read.choose(Some(name("d"))));
+        assert_eq!(read.find(&name("b")).unwrap().token.as_ref().unwrap().expose(), "secret");
+        assert!(read.choose(&name("c")).is_ok() && read.choose(&name("d")).is_err());
         assert_eq!(found(&read), Some(name("c")));
-        assert!(read.remove(&name("c")) && !read.remove(&name("c")) && read.current().is_none());
+        assert!(read.remove(&name("c")).is_ok() && read.current().is_none());
+        assert_eq!(
+            read.remove(&name("c")).unwrap_err().to_string(),
+            "there is no context c: dcm login makes one"
+        );
         assert!(!format!("{read:?}").contains("secret"));
     }
 

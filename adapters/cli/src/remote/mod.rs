@@ -53,10 +53,8 @@ impl Target {
     }
 
     fn of_context(contexts: &Contexts, name: &ContextName) -> anyhow::Result<Self> {
-        let context = contexts.get(name).ok_or_else(|| {
-            Ended::new(Exit::NotFound, format!("there is no context {name}: dcm login makes one"))
-        })?;
-        Ok(Self { context: context.clone(), named: Named::Context(name.clone()) })
+        let context = contexts.find(name)?.clone();
+        Ok(Self { context, named: Named::Context(name.clone()) })
     }
 
     /// A context of this server, or the server alone; in any case with the token that the environment says.

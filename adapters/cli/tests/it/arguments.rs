@@ -24,18 +24,6 @@ fn the_help_names_subcommands_and_exit_codes() {
     }
 }
 
-/// The commands that the help of a command lists.
-fn commands(of: &[&str]) -> Vec<String> {
-    let help = User::new().run(of.iter().chain(&["--help"])).done();
-    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    let lines = lines.take_while(|line| line.starts_with("  "));
-    // What goes on over a line is set in further.
-    let names = lines.filter_map(|line| {
-        line.strip_prefix("  ")?.split_whitespace().next().filter(|_| !line.starts_with("   "))
-    });
-    names.filter(|name| *name != "help").map(str::to_owned).collect()
-}
-
 /// The long options in the help of a command.
 fn options(of: &[&str]) -> BTreeSet<String> {
     let help = User::new().run(of.iter().chain(&["--help"])).done();
@@ -44,37 +32,50 @@ fn options(of: &[&str]) -> BTreeSet<String> {
     names.filter(|name| !matches!(&**name, "--help" | "--version")).collect()
 }
 
-/// What is written as code in the first cells of the README's table of commands, by row.
-fn table_of_the_readme() -> (String, Vec<Vec<String>>) {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../README.md");
-    let readme = std::fs::read_to_string(file).unwrap();
-    let rows = readme.lines().skip_while(|line| !line.starts_with("| `dcm …`")).skip(2);
-    let rows = rows.take_while(|line| line.starts_with('|')).map(|line| line.split('|').nth(1).unwrap());
-    let rows = rows.map(|cell| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()).collect();
-    (readme, rows)
-}
-
 #[test]
-fn the_readme_names_every_command_and_what_all_of_them_take_and_a_page_what_a_server_takes() {
-    let (readme, rows) = table_of_the_readme();
-    let is_named = |wanted: &str| rows.iter().flatten().any(|code| code.split(' ').next() == Some(wanted));
-    for command in commands(&[]) {
-        assert!(is_named(&command), "{command}");
-        for one in commands(&[&command]) {
-            let of_command = rows.iter().filter(|row| row[0].split(' ').next() == Some(&command));
-            let mut codes = of_command.flatten();
-            assert!(codes.any(|code| code.split(' ').next_back() == Some(&one)), "{command} {one}");
-        }
-    }
+fn the_page_of_the_server_names_each_of_its_options() {
     let of_all = options(&["completions"]);
-    for option in &of_all {
-        assert!(readme.contains(&format!("`{option}")), "{option}");
-    }
     let page = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/server.md")).unwrap();
     for option in options(&["serve"]).difference(&of_all) {
         assert!(page.contains(option.as_str()), "{option}");
     }
     assert!(of_all.contains("--why"), "{of_all:?}");
+}
+
+#[test]
+fn without_arguments_it_says_what_it_is_and_what_to_do_next() {
+    let welcome = User::new().run([] as [&str; 0]).ended_with(2);
+    assert!(welcome.starts_with("dcm gives a tenant one logical cloud"), "{welcome}");
+    for command in ["dcm demo", "dcm cluster add", "dcm apply", "dcm --help"] {
+        assert!(welcome.contains(command), "{command}: {welcome}");
+    }
+}
+
+#[test]
+fn a_misspelt_name_is_answered_with_a_similar_one() {
+    let user = User::new();
+    let kubeconfig = user.write("config", UNREACHABLE);
+    user.run(["cluster", "add", "p/edge-1", "--unchecked", "--kubeconfig", kubeconfig.to_str().unwrap()])
+        .done();
+    let document = "{apiVersion: dcm.internal/v1, kind: LogicalCloud, metadata: {name: payments}, spec: {clusters: [{provider: p, cluster: edge-1}]}}";
+    user.run_with_input(&["apply", "--no-wait", "-f", "-"], document).done();
+    for (arguments, expected) in [
+        (
+            &["status", "payment"][..],
+            "dcm: there is no logical cloud payment in project default; did you mean payments?\n",
+        ),
+        (&["cluster", "check", "p/edge1"], "dcm: there is no cluster p/edge1; did you mean p/edge-1?\n"),
+        (&["get", "shop"], "dcm: there is no logical cloud shop in project default\n"),
+    ] {
+        assert_eq!(user.run(arguments).ended_with(6), expected);
+    }
+    let misspelt = document.replace("clusters", "cluster");
+    let refused = user.run_with_input(&["plan", "-f", "-"], &misspelt).ended_with(3);
+    assert!(
+        refused.contains("spec.cluster: unknown field; expected one of clusterSelector, clusters, "),
+        "{refused}"
+    );
+    assert!(refused.contains("; did you mean clusters?"), "{refused}");
 }
 
 #[test]

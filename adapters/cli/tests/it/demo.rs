@@ -4,6 +4,7 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 
+use crate::common::excerpt::assert_excerpt;
 use crate::common::{User, code_of, interrupt};
 
 #[test]
@@ -36,6 +37,14 @@ fn an_interrupt_ends_the_whole_demonstration_with_code_130() {
     shown.read_to_string(&mut text).unwrap();
     assert_eq!(code_of(child), Some(130), "{text}");
     assert!(!text.contains("status\n") && !text.contains("terminate"), "{text}");
+}
+
+#[test]
+fn the_readme_shows_what_the_demonstration_prints() {
+    let readme = include_str!("../../../../README.md");
+    let (_, shown) = readme.split_once("<!-- demo: begin -->\n```text\n").unwrap();
+    let (shown, _) = shown.split_once("```\n<!-- demo: end -->").unwrap();
+    assert_excerpt(shown, &User::new().run(["demo"]).done());
 }
 
 #[test]

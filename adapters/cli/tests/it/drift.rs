@@ -157,7 +157,7 @@ async fn what_is_only_to_be_reported_stays_and_stands_in_the_status_and_the_plan
     kept.edit("autoscaler", "resourcequota/compute", &edit);
     kept.delete("role/look");
     let told = until("drift of both", async || kept.drift("ResourceQuota").zip(kept.drift("Role"))).await;
-    let role = "it was deleted by somebody else; apply again to have it made anew";
+    let role = "it was deleted by another client; apply again to have it made anew";
     assert_eq!((&*told.0, &*told.1), ("spec.hard.pods is held by autoscaler", role));
     back("the field that is not only reported", || {
         kept.part("resourcequota/compute", r".spec.hard.limits\.cpu").as_deref() == Some("1")

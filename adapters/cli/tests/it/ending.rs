@@ -65,7 +65,7 @@ impl Failing {
         let ran = given_up(&installation, &[name], deadline);
         assert!(asked.elapsed() >= whole_seconds(deadline), "{ran:#?}");
         assert!(
-            ran.err.contains(&format!("given up at the deadline: {}", registered(broken))),
+            ran.err.contains(&format!("abandoned at the deadline: {}", registered(broken))),
             "{}",
             ran.err
         );

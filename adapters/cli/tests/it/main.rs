@@ -44,6 +44,7 @@ mod served;
 mod stopping;
 mod store;
 mod tampering;
+mod tutorial;
 mod ui;
 mod user_server;
 mod values;

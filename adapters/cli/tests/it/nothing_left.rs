@@ -132,7 +132,7 @@ async fn a_namespace_that_was_there_is_refused_and_nothing_in_it_changes() {
     let ran = installation.apply(&installation.document("taken", a_look()));
     assert_eq!((ran.code, ran.out.contains("failed while instantiating  0/3")), (5, true), "{ran:#?}");
     let (_, tree) = ran.err.split_once("taken (project default)  failed while instantiating").unwrap();
-    let foreign = "foreign: it was there before, and is not ours; somebody has to change something";
+    let foreign = "foreign: it was there before, and is not ours; action required";
     assert_eq!(tree.matches(foreign).count(), CLUSTERS, "{tree}");
     for cluster in installation.clusters() {
         let cause = &installation.lane("taken", cluster)["cause"];

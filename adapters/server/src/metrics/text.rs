@@ -103,7 +103,7 @@ impl Told {
         gauges(encoder.encode_descriptor("lanes", help, None, MetricType::Gauge)?, states)?;
         let age = metrics.oldest_waiting.unwrap_or_default().as_secs();
         for (name, help, value) in [
-            ("lanes_drifted", "Lanes with objects that somebody else changed", metrics.lanes_drifted),
+            ("lanes_drifted", "Lanes with objects that another client changed", metrics.lanes_drifted),
             ("lanes_queued", "Lanes that wait for requests of their cluster's budget", metrics.lanes_queued),
             (
                 "oldest_waiting_lane_age_seconds",

@@ -353,7 +353,7 @@ fn fields() -> Vec<BadDocument> {
             "apiVersion: dcm.internal/v1\nkind: LogicalCloud\nmetadata: {name: a}\nspec: {}\nstatus: {}\n",
             Schema,
             &[
-                "document 1, line 5, column 1: status: is no field; there are apiVersion, kind, metadata, spec",
+                "document 1, line 5, column 1: status: unknown field; expected one of apiVersion, kind, metadata, spec",
             ],
         ),
         bad(
@@ -361,7 +361,7 @@ fn fields() -> Vec<BadDocument> {
             metadata("namespace: a\n  name: a"),
             Schema,
             &[
-                "document 1, line 4, column 3: metadata.namespace: is no field; there are description, name, project, userData1, userData2",
+                "document 1, line 4, column 3: metadata.namespace: unknown field; expected one of description, name, project, userData1, userData2",
             ],
         ),
         bad(
@@ -369,7 +369,7 @@ fn fields() -> Vec<BadDocument> {
             spec("user: [{name: a}]"),
             Schema,
             &[
-                "document 1, line 6, column 3: spec.user: is no field; there are clusterSelector, clusters, containerDefaults, keyValues, labels, level, manifests, namespace, objectPolicies, permissions, quotas, removal, users",
+                "document 1, line 6, column 3: spec.user: unknown field; expected one of clusterSelector, clusters, containerDefaults, keyValues, labels, level, manifests, namespace, objectPolicies, permissions, quotas, removal, users; did you mean users?",
             ],
         ),
         bad(
@@ -377,7 +377,7 @@ fn fields() -> Vec<BadDocument> {
             spec("users: [{name: a, password: secret}]"),
             Schema,
             &[
-                "document 1, line 6, column 21: spec.users[0].password: is no field; there are csr, description, key, lifetimeSeconds, name, type, userData1, userData2",
+                "document 1, line 6, column 21: spec.users[0].password: unknown field; expected one of csr, description, key, lifetimeSeconds, name, type, userData1, userData2",
             ],
         ),
         bad(
@@ -385,7 +385,7 @@ fn fields() -> Vec<BadDocument> {
             spec("permissions: [{name: a, role: admin, apiGroups: [''], resources: [pods], verbs: [get]}]"),
             Schema,
             &[
-                "document 1, line 6, column 27: spec.permissions[0].role: is no field; there are apiGroups, clusterWide, description, name, namespace, nonResourceURLs, resourceNames, resources, userData1, userData2, users, verbs",
+                "document 1, line 6, column 27: spec.permissions[0].role: unknown field; expected one of apiGroups, clusterWide, description, name, namespace, nonResourceURLs, resourceNames, resources, userData1, userData2, users, verbs",
             ],
         ),
         bad(
@@ -393,7 +393,7 @@ fn fields() -> Vec<BadDocument> {
             spec("quotas: [{name: a, hard: {pods: 1}, soft: {}}]"),
             Schema,
             &[
-                "document 1, line 6, column 39: spec.quotas[0].soft: is no field; there are description, hard, name, userData1, userData2",
+                "document 1, line 6, column 39: spec.quotas[0].soft: unknown field; expected one of description, hard, name, userData1, userData2",
             ],
         ),
         bad(
@@ -401,7 +401,7 @@ fn fields() -> Vec<BadDocument> {
             spec("clusters: [{provider: a, cluster: b, labels: {}}]"),
             Schema,
             &[
-                "document 1, line 6, column 40: spec.clusters[0].labels: is no field; there are cluster, description, loadBalancer, name, provider, userData1, userData2",
+                "document 1, line 6, column 40: spec.clusters[0].labels: unknown field; expected one of cluster, description, loadBalancer, name, provider, userData1, userData2",
             ],
         ),
         bad(
@@ -409,7 +409,7 @@ fn fields() -> Vec<BadDocument> {
             spec("clusterSelector: {matchLabel: {a: b}}"),
             Schema,
             &[
-                "document 1, line 6, column 21: spec.clusterSelector.matchLabel: is no field; there are matchExpressions, matchLabels",
+                "document 1, line 6, column 21: spec.clusterSelector.matchLabel: unknown field; expected one of matchExpressions, matchLabels; did you mean matchLabels?",
             ],
         ),
         bad(
@@ -417,7 +417,7 @@ fn fields() -> Vec<BadDocument> {
             spec("clusterSelector: {matchExpressions: [{key: a, operator: Exists, value: b}]}"),
             Schema,
             &[
-                "document 1, line 6, column 67: spec.clusterSelector.matchExpressions[0].value: is no field; there are key, operator, values",
+                "document 1, line 6, column 67: spec.clusterSelector.matchExpressions[0].value: unknown field; expected one of key, operator, values; did you mean values?",
             ],
         ),
         bad(
@@ -425,7 +425,7 @@ fn fields() -> Vec<BadDocument> {
             spec("keyValues: [{name: a, kv: [], keys: []}]"),
             Schema,
             &[
-                "document 1, line 6, column 33: spec.keyValues[0].keys: is no field; there are description, kv, name, userData1, userData2",
+                "document 1, line 6, column 33: spec.keyValues[0].keys: unknown field; expected one of description, kv, name, userData1, userData2",
             ],
         ),
         bad(
@@ -433,7 +433,7 @@ fn fields() -> Vec<BadDocument> {
             spec(r#""name: a\ntype: token": b"#),
             Schema,
             &[
-                r#"document 1, line 6, column 3: spec["name: a\ntype: token"]: is no field; there are clusterSelector, clusters, containerDefaults, keyValues, labels, level, manifests, namespace, objectPolicies, permissions, quotas, removal, users"#,
+                r#"document 1, line 6, column 3: spec["name: a\ntype: token"]: unknown field; expected one of clusterSelector, clusters, containerDefaults, keyValues, labels, level, manifests, namespace, objectPolicies, permissions, quotas, removal, users"#,
             ],
         ),
         bad(
@@ -924,7 +924,7 @@ fn permissions() -> Vec<BadDocument> {
             ),
             Reader,
             &[
-                r#"document 1, line 7, column 38: spec.permissions[0].users[1]: is no user of this cloud (found "b")"#,
+                r#"document 1, line 7, column 38: spec.permissions[0].users[1]: is not a user of this logical cloud (found "b")"#,
             ],
         ),
         bad(
@@ -1287,7 +1287,7 @@ fn several() -> Vec<BadDocument> {
             r#"document 1, line 7, column 3: spec.namespace: a namespace is 1 to 63 of lower-case letters, digits and '-', beginning and ending with a letter or digit (RFC 1123 label) (found "A")"#,
             r#"document 1, line 8, column 21: spec.users[0].type: user name and password can't be served: Kubernetes dropped basic authentication in 1.19; use certificate or token (found "UNPW")"#,
             r#"document 1, line 9, column 18: spec.permissions[0].name: a permission name is 1 to 128 of letters, digits, '-', '_' and '.', beginning and ending with a letter or digit (found "a/b")"#,
-            r#"document 1, line 9, column 37: spec.permissions[0].users[0]: is no user of this cloud (found "c")"#,
+            r#"document 1, line 9, column 37: spec.permissions[0].users[0]: is not a user of this logical cloud (found "c")"#,
             "document 1, line 9, column 77: spec.permissions[0].verbs: must not be empty: the permission would permit nothing",
             r#"document 1, line 10, column 40: spec.clusters[0].loadBalancer: must be an IPv4 or IPv6 address; leave it out when it is not known (found "here")"#,
         ],

@@ -89,6 +89,6 @@ impl Shard {
 
 /// What a lane waits for whose cluster is paused.
 pub(super) fn stopped_cluster() -> Cause {
-    let message = "the work on this cluster is paused, until somebody resumes it";
+    let message = "the work on this cluster is paused until it is resumed";
     Cause::new(Reason::Paused, message)
 }

@@ -17,7 +17,7 @@ use crate::session::Session;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The cluster.
+    /// Name of the cluster.
     #[arg(value_name = "PROVIDER/CLUSTER")]
     id: ClusterId,
 }

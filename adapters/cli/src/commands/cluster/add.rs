@@ -18,24 +18,24 @@ use crate::session::Session;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The cluster: where it comes from, and its name there.
+    /// Name of the cluster: its provider, and its name there.
     #[arg(value_name = "PROVIDER/CLUSTER")]
     id: ClusterId,
-    /// The kubeconfig to reach it with. Default: the files of KUBECONFIG, or the one in the home folder.
+    /// Kubeconfig with the engine's credential. Default: the files in KUBECONFIG, otherwise ~/.kube/config.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// Which context of it. Default: its current one.
+    /// Context of the kubeconfig. Default: its current context.
     #[arg(long, value_name = "NAME")]
     kube_context: Option<String>,
-    /// A label, which cluster selectors look at. May be repeated.
+    /// Label for cluster selectors. May be repeated.
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
     labels: Vec<(String, String)>,
-    /// The namespace that admin clouds use there. Default: default.
+    /// Namespace for admin clouds. Default: default.
     #[arg(long, value_name = "NAME")]
     namespace: Option<Namespace>,
     #[command(flatten)]
     users: Users,
-    /// Registers the cluster without a look at it.
+    /// Registers the cluster without checking its rights, version and clock.
     #[arg(long)]
     unchecked: bool,
     #[command(flatten)]

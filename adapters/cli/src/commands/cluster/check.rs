@@ -32,7 +32,7 @@ const MISSING_ROLE: &str = "dcm-missing";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The cluster.
+    /// Name of the cluster.
     #[arg(value_name = "PROVIDER/CLUSTER")]
     id: ClusterId,
     #[command(flatten)]
@@ -42,10 +42,10 @@ pub(crate) struct Arguments {
 /// What the cluster is to be ready for.
 #[derive(Debug, clap::Args)]
 pub(super) struct Wanted {
-    /// The highest level of logical clouds that will be on it.
+    /// Highest level of the logical clouds on this cluster.
     #[arg(long, value_enum, default_value = "standard")]
     level: LevelArgument,
-    /// Also what the logical clouds of these documents need.
+    /// File of documents whose logical clouds will be on this cluster: adds the rights that they need.
     #[arg(long = "for", value_name = "FILE")]
     documents: Vec<PathBuf>,
 }
@@ -224,7 +224,7 @@ fn clock(findings: &Findings) -> String {
         String::new()
     };
     match findings.clock_skew_seconds {
-        None => "not told".to_owned(),
+        None => "unknown".to_owned(),
         Some(0) => "in step".to_owned(),
         Some(ahead @ 1..) => format!("{ahead} s ahead of ours{wrong}"),
         Some(behind) => format!("{} s behind ours{wrong}", behind.unsigned_abs()),

@@ -18,28 +18,30 @@ use crate::exit::Exit;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Registers a cluster, after a look whether it is ready.
+    /// Registers a cluster after checking its rights, version and clock.
     Add(add::Arguments),
-    /// Changes what is registered of a cluster: kubeconfig, address for users, labels, namespace. Also while logical clouds are on it.
+    /// Updates the kubeconfig, the address for users, the labels or the namespace of a cluster.
+    ///
+    /// Logical clouds may be on the cluster.
     Update(update::Arguments),
-    /// Takes the cluster that the kubeconfig leads to as the one that the name stands for, in place of another one.
+    /// Accepts another cluster, server or authority behind the name of a cluster.
     ///
-    /// All that was recorded of the old one is dropped, and the logical clouds are brought to the new one. On the old one
-    /// nothing is changed. Nothing is done on a cluster that is another one than before until this was said.
+    /// For another cluster, the records of the old one are dropped, and the logical clouds are applied to the new one. Nothing is
+    /// changed on the old one. Until you accept it, nothing is done on a cluster that is not the one from before.
     Accept(accept::Arguments),
-    /// Shows registered clusters.
+    /// Lists registered clusters.
     List(list::Arguments),
-    /// Pauses all work on a cluster, such as for maintenance, and waits until no request to it is under way.
+    /// Pauses all work on a cluster, for example for maintenance, and waits until no request to it is in flight.
     ///
-    /// From then on nothing is asked of it, nothing read either. Deadlines of logical clouds that are taken off go on.
+    /// A paused cluster gets no request, not even a read. Deadlines of logical clouds that are being removed go on.
     Stop(stop::Arguments),
-    /// Goes on with the work on a cluster.
+    /// Resumes the work on a paused cluster.
     Resume(stop::Which),
-    /// Removes a cluster that no logical cloud refers to.
+    /// Unregisters a cluster that no logical cloud refers to.
     Remove(remove::Arguments),
-    /// Looks whether a registered cluster is ready: rights, version, clock. Prints the rights that are missing.
+    /// Checks the rights, the version and the clock of a registered cluster, and prints the missing rights.
     Check(check::Arguments),
-    /// Prints the least ClusterRole that a cluster's kubeconfig needs.
+    /// Prints the least ClusterRoles for the engine on a cluster.
     Role(role::Arguments),
 }
 
@@ -66,11 +68,11 @@ fn label(text: &str) -> Result<(String, String), String> {
 /// A level, on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum LevelArgument {
-    /// A namespace of its own, and nothing outside it.
+    /// Logical clouds have rights in their own namespace alone.
     Standard,
-    /// Also permissions in other namespaces and in the whole cluster.
+    /// Logical clouds may also have rights in other namespaces and in the whole cluster.
     Privileged,
-    /// Uses clusters as they are.
+    /// Logical clouds use the cluster as it is, and change nothing in it.
     Admin,
 }
 

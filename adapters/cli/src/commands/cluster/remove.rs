@@ -10,10 +10,10 @@ use crate::session::Session;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The cluster.
+    /// Name of the cluster.
     #[arg(value_name = "PROVIDER/CLUSTER")]
     id: ClusterId,
-    /// Also when logical clouds that were taken off without it have left objects there: they stay, and are nobody's.
+    /// Unregisters the cluster even if removed logical clouds have left objects there; nothing manages these objects from then on.
     #[arg(long)]
     leave_behind: bool,
 }

@@ -24,25 +24,27 @@ use crate::own_kubeconfig;
 pub(crate) struct Arguments {
     #[command(flatten)]
     wanted: Wanted,
-    /// The name of the ClusterRole, and of the policy.
+    /// Name of the ClusterRole and of the policy.
     #[arg(long, default_value = "dcm", value_name = "NAME")]
     name: String,
-    /// The kubeconfig of a cluster that is asked for the resources of the kinds in the documents. Without, those of custom resources are guessed
-    /// as Kubernetes guesses them, and an annotation of the role names them.
+    /// Kubeconfig of a cluster that knows the resources of the kinds in the documents.
+    ///
+    /// Without it, the resources of custom kinds are guessed as Kubernetes does, and an annotation of the role lists the guesses.
     #[arg(long, requires = "documents", value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// Which context of it. Default: its current one.
+    /// Context of the kubeconfig. Default: its current context.
     #[arg(long, requires = "kubeconfig", value_name = "NAME")]
     kube_context: Option<String>,
-    /// Also prints a ValidatingAdmissionPolicy that restricts what the engine's user writes to its own namespaces and
-    /// requests. SECURITY.md lists its known gaps.
+    /// Adds a ValidatingAdmissionPolicy that restricts the writes of the engine's user to its own namespaces and requests.
+    ///
+    /// SECURITY.md lists its known gaps.
     #[arg(long, requires = "user")]
     guard: bool,
-    /// With --guard: the user of the cluster's kubeconfig, such as system:serviceaccount:dcm-system:dcm.
+    /// With --guard: user of the cluster's kubeconfig, for example system:serviceaccount:dcm-system:dcm.
     #[arg(long, requires = "guard", value_name = "NAME")]
     user: Option<String>,
-    /// With --guard: the lowest level of Pod Security that the engine may give a namespace. Default: baseline, or the lowest one that a
-    /// document of --for asks for.
+    /// With --guard: lowest Pod Security level that the engine may set on a namespace. Default: baseline, or the lowest one in the
+    /// documents of --for.
     #[arg(long, requires = "guard", value_name = "LEVEL", value_parser = levels_of_pod_security())]
     pod_security: Option<PodSecurityLevel>,
 }

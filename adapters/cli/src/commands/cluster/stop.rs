@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Which {
-    /// The cluster.
+    /// Name of the cluster.
     #[arg(value_name = "PROVIDER/CLUSTER")]
     id: ClusterId,
 }

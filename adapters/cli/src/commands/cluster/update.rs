@@ -25,14 +25,14 @@ const NOT_CHANGED: &str = "was not changed";
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The cluster.
+    /// Name of the cluster.
     #[arg(value_name = "PROVIDER/CLUSTER")]
     id: ClusterId,
     #[command(flatten)]
     changes: Changes,
     #[command(flatten)]
     users: Users,
-    /// Changes the kubeconfig without a look at the cluster.
+    /// Changes the kubeconfig without checking the cluster.
     #[arg(long)]
     unchecked: bool,
     #[command(flatten)]
@@ -43,23 +43,24 @@ pub(crate) struct Arguments {
 #[derive(Debug, clap::Args)]
 #[group(required = true, multiple = true, arg = "user_server")]
 struct Changes {
-    /// The kubeconfig to reach it with, such as one whose credential is newer. It must lead to the same cluster. One with another server, or
-    /// other authorities, is used once you accept it: dcm cluster accept.
+    /// New kubeconfig, for example with a newer credential. It must lead to the same cluster.
+    ///
+    /// A kubeconfig with another server or other authorities takes effect when you accept it: dcm cluster accept.
     #[arg(long, value_name = "FILE")]
     kubeconfig: Option<PathBuf>,
-    /// Which context of it. Default: its current one.
+    /// Context of the kubeconfig. Default: its current context.
     #[arg(long, value_name = "NAME", requires = "kubeconfig")]
     kube_context: Option<String>,
-    /// Gives users the URL of the kubeconfig again.
+    /// Resets the URL for users to that of the kubeconfig.
     #[arg(long, conflicts_with = "user_server")]
     no_user_server: bool,
-    /// A label, which cluster selectors look at at the next apply. May be repeated; takes the place of all labels.
+    /// Label for cluster selectors, from the next apply on. May be repeated; replaces all labels.
     #[arg(long = "label", value_name = "KEY=VALUE", value_parser = label)]
     labels: Vec<(String, String)>,
-    /// Takes all labels away.
+    /// Removes all labels.
     #[arg(long, conflicts_with = "labels")]
     no_labels: bool,
-    /// The namespace that admin clouds use there from their next apply on.
+    /// Namespace for admin clouds, from their next apply on.
     #[arg(long, value_name = "NAME")]
     namespace: Option<Namespace>,
 }

@@ -13,13 +13,13 @@ use crate::output;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Users {
-    /// The URL at which users reach the API server, which their kubeconfigs name. Default: that of the kubeconfig to reach it with.
+    /// URL of the API server in the kubeconfigs of users. Default: that of the engine's kubeconfig.
     #[arg(long, value_name = "URL")]
     user_server: Option<String>,
-    /// The authorities, PEM, that users verify that server with. Default: those of the kubeconfig.
+    /// Certificate authorities of that server, in PEM. Default: those of the engine's kubeconfig.
     #[arg(long, value_name = "FILE", requires = "user_server")]
     user_authority: Option<PathBuf>,
-    /// The name that the certificate of that server is verified for. Default: the host of the URL.
+    /// Name in the certificate of that server. Default: the host of the URL.
     #[arg(long, value_name = "NAME", requires = "user_server")]
     user_tls_server_name: Option<String>,
 }

@@ -37,7 +37,7 @@ const CLUSTERS_SHOWN_MAX: usize = 3;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// How many clusters are simulated.
+    /// Number of simulated clusters.
     #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=1000), value_name = "N")]
     clusters: u16,
 }

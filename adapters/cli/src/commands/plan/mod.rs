@@ -14,10 +14,10 @@ use crate::exit::Exit;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// A file of documents, YAML or JSON; - for standard input. May be repeated.
+    /// File of documents, in YAML or JSON; - is standard input. May be repeated.
     #[arg(short, long = "file", required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Only renders: asks no cluster and opens no store.
+    /// Renders the documents without a request to a cluster or a store.
     #[arg(long)]
     offline: bool,
 }

@@ -14,21 +14,22 @@ use crate::folders;
 use crate::limits::Limited;
 use crate::otlp;
 
-/// Each option is a field of the settings, which may also be in a file (`--config`) or, as listed, in the environment. What is in
-/// none of them is default; `--print-config` shows the whole.
+/// Each option is a field of the settings. Set it on the command line, in the environment or in a file (`--config`), in this order;
+/// otherwise the default applies. `--print-config` prints the result.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// A file of settings, YAML or JSON. `dcm schema --of settings` has their JSON Schema. Passwords of stores belong
-    /// in the environment.
+    /// File of settings, in YAML or JSON; `dcm schema --of settings` prints its JSON Schema.
+    ///
+    /// Put the passwords of stores into the environment.
     #[arg(long, env = "DCM_CONFIG", value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Shows the settings as they come together, without passwords, and ends.
+    /// Prints the effective settings without passwords, and exits.
     #[arg(long)]
     pub(crate) print_config: bool,
-    /// How many days entries of the audit log are kept; older ones are deleted. Default: 366.
+    /// Retention of the audit log in days. Default: 366.
     #[arg(long, env = "DCM_AUDIT_DAYS", value_parser = clap::value_parser!(u16).range(1..), value_name = "DAYS")]
     audit_days: Option<u16>,
-    /// Whether it works on clusters. Without a worker it answers alone, and others work on the same store. Default: true.
+    /// Works on clusters; false only serves the APIs, while other servers on the same store do the work. Default: true.
     #[arg(
         long,
         env = "DCM_WORKER",
@@ -38,7 +39,7 @@ pub(crate) struct Arguments {
         default_missing_value = "true"
     )]
     worker: Option<bool>,
-    /// Whether clusters whose kubeconfig names no proxy are reached over the one of HTTPS_PROXY, HTTP_PROXY and NO_PROXY. Default: false.
+    /// Uses HTTPS_PROXY, HTTP_PROXY and NO_PROXY for clusters whose kubeconfig has no proxy. Default: false.
     #[arg(
         long,
         env = "DCM_ENVIRONMENT_PROXY",
@@ -48,28 +49,32 @@ pub(crate) struct Arguments {
         default_missing_value = "true"
     )]
     environment_proxy: Option<bool>,
-    /// Serves the HTTP API at ADDRESS/v2; port 0 is any that is free. A loopback address may do without TLS and authentication: then
-    /// any process that can connect may do everything. Any other needs both. unix:PATH is a socket that only its owner can connect to.
+    /// Serves the HTTP API at ADDRESS/v2; port 0 is any free port.
+    ///
+    /// Only a loopback address may go without TLS and authentication: then each process that can connect has all rights.
+    /// unix:PATH is a Unix socket that only its owner can connect to.
     #[arg(long, env = "DCM_LISTEN", value_name = "ADDRESS|unix:PATH")]
     listen: Option<ListenAddress>,
-    /// Serves EMCO's HTTP API at ADDRESS/v2: that of one service (orchestrator, clm or dcm), or of all. May be given several
-    /// times. As with `--listen`.
+    /// Serves EMCO's HTTP API at ADDRESS/v2: that of one service (orchestrator, clm or dcm), or all. May be repeated.
+    ///
+    /// TLS and authentication are as for `--listen`.
     #[arg(long, env = "DCM_EMCO_LISTEN", value_delimiter = ',', value_name = "[SERVICE=]ADDRESS")]
     emco_listen: Vec<EmcoAddress>,
-    /// Gives metrics for Prometheus at http://ADDRESS/metrics. Only a loopback address, and asked by it or as localhost, as
-    /// there is neither TLS nor a check of who asks; port 0 is any that is free.
+    /// Serves metrics for Prometheus at http://ADDRESS/metrics, on a loopback address; port 0 is any free port.
+    ///
+    /// It has neither TLS nor authentication, so requests must name a loopback address or localhost as their host.
     #[arg(long, env = "DCM_METRICS_LISTEN", value_name = "ADDRESS")]
     metrics_listen: Option<SocketAddr>,
-    /// The server's certificate, PEM, with those between it and its authority after it: with it and its key TLS is spoken.
+    /// Certificate of the server with its intermediates, in PEM; enables TLS, together with its key.
     #[arg(long, env = "DCM_TLS_CERTIFICATE", requires = "tls_key", value_name = "FILE")]
     tls_certificate: Option<PathBuf>,
-    /// The key of the server's certificate, PEM.
+    /// Private key of the server's certificate, in PEM.
     #[arg(long, env = "DCM_TLS_KEY", requires = "tls_certificate", value_name = "FILE")]
     tls_key: Option<PathBuf>,
-    /// The authorities of client certificates, PEM: callers may prove by one of them who they are.
+    /// Certificate authorities of client certificates, in PEM; enables authentication by client certificates.
     #[arg(long, env = "DCM_CLIENT_AUTHORITIES", value_name = "FILE")]
     client_authorities: Option<PathBuf>,
-    /// The file of static tokens (`dcm token new`): callers may prove by one of them who they are.
+    /// File of static tokens (`dcm token new`); enables authentication by them.
     #[arg(long, env = "DCM_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
     #[command(flatten)]

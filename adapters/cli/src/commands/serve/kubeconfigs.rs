@@ -5,10 +5,10 @@ use dcm_server::KubeconfigSettings;
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Kubeconfigs of registered clusters")]
 pub(crate) struct Allowing {
-    /// Programs that kubeconfigs may run, spelled as they spell them. `*` is any. Default: none.
+    /// Programs that kubeconfigs may run (exec), spelled as in the kubeconfigs; `*` is any. Default: none.
     #[arg(long, env = "DCM_KUBECONFIG_EXEC_COMMANDS", value_delimiter = ',', value_name = "COMMAND")]
     kubeconfig_exec_commands: Vec<String>,
-    /// Whether kubeconfigs may name files, which are read as the server's user. Default: false.
+    /// Allows kubeconfigs that name files, which the server reads as its own user. Default: false.
     #[arg(
         long,
         env = "DCM_KUBECONFIG_FILES",
@@ -18,7 +18,7 @@ pub(crate) struct Allowing {
         default_missing_value = "true"
     )]
     kubeconfig_files: Option<bool>,
-    /// Whether kubeconfigs may do without proof of the server's identity (insecure-skip-tls-verify, or http). Default: false.
+    /// Allows kubeconfigs that don't verify the API server (insecure-skip-tls-verify, http). Default: false.
     #[arg(
         long,
         env = "DCM_KUBECONFIG_INSECURE",
@@ -28,7 +28,7 @@ pub(crate) struct Allowing {
         default_missing_value = "true"
     )]
     kubeconfig_insecure: Option<bool>,
-    /// Whether kubeconfigs may choose a proxy. Default: false.
+    /// Allows kubeconfigs that name a proxy. Default: false.
     #[arg(
         long,
         env = "DCM_KUBECONFIG_PROXY",

@@ -37,7 +37,7 @@ fn summary(report: &CheckReport) -> String {
     let found = match lasting {
         _ if report.findings.is_empty() => "nothing is wrong".to_owned(),
         0 => format!("{findings}, cleared by the work that goes on"),
-        lasting => format!("{findings}, {lasting} of which somebody has to look after"),
+        lasting => format!("{findings}, {lasting} of which require action"),
     };
     format!("{all} documents looked at ({}): {found}\n", rooms.join(", "))
 }
@@ -68,7 +68,7 @@ PATH     RULE        WHAT                    CLEARED BY
 parts/a  unused      nothing names it        the next edit
 lanes/a  unreadable  it is no such document  -
 
-5 documents looked at (2 lanes, 3 parts): 2 findings, 1 of which somebody has to look after
+5 documents looked at (2 lanes, 3 parts): 2 findings, 1 of which require action
 ";
         assert_eq!(said(&report), expected);
     }

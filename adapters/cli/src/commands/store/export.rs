@@ -19,7 +19,7 @@ use crate::work::interrupted;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Writes to a new file, for its owner alone, which appears when it is whole. Default: standard output.
+    /// Writes a new file with mode 0600, which appears when it is complete. Default: standard output.
     #[arg(short, long, value_name = "FILE")]
     file: Option<PathBuf>,
 }

@@ -17,7 +17,7 @@ use crate::session::store_of;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The file of an export; `-` is standard input.
+    /// File of an export; - is standard input.
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }

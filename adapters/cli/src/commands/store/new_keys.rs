@@ -9,7 +9,7 @@ use crate::exit::Exit;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// The file, which must not be there yet; it is made with mode 0600.
+    /// New file, created with mode 0600.
     #[arg(value_name = "FILE")]
     file: PathBuf,
 }

@@ -11,15 +11,16 @@ use crate::{duration, output};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Arguments {
-    /// Makes no new key: all is encrypted and signed with the one that is current, such as after a rekey that was cut off.
+    /// Uses the current key instead of a new one, for example to complete an interrupted rekey.
     #[arg(long)]
     same_key: bool,
-    /// Removes the earlier keys at the end. Copies of the store from before can't be opened without them, and workers with keys
-    /// of their own (another file, or DCM_KEYS) need the new key before.
+    /// Removes the earlier keys at the end.
+    ///
+    /// Earlier copies of the store can't be opened without them. Workers with keys of their own (another file, or DCM_KEYS) need
+    /// the new key first.
     #[arg(long)]
     forget_earlier: bool,
-    /// How long to wait before earlier keys are removed, for writes that were signed with them and are under way: several
-    /// times the store's timeout.
+    /// Wait before earlier keys are removed, for writes in flight that were signed with them: several times the store's timeout.
     #[arg(long, default_value = "2m", value_parser = duration::parse, value_name = "DURATION")]
     settle: Duration,
 }

@@ -7,11 +7,11 @@ use crate::exit::Exit;
 
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
-    /// Takes away every right that was granted to a user's credentials, and gives the user new ones.
+    /// Revokes all rights of a user's credentials, and issues new credentials.
     ///
-    /// The user gets another identity, to which the rights are bound from then on: what was issued before is worth nothing
-    /// on each cluster as soon as that is reached. What was applied is applied again, and no edit since. Bindings that other
-    /// people made for the earlier identity are not touched; they are listed.
+    /// The user gets a new identity, and the rights are bound to it: earlier credentials lose their rights on each cluster as soon as
+    /// it is reached. The last applied state is applied again, without later edits. Bindings of other clients to the earlier
+    /// identity are listed, and not changed.
     Revoke(revoke::Arguments),
 }
 

@@ -14,8 +14,9 @@ use crate::session::{NamedUser, Session};
 pub(crate) struct Arguments {
     #[command(flatten)]
     named: NamedUser,
-    /// Removes the earlier identities of the user from the bindings of other clients, and deletes each that has no other subject. What
-    /// the cluster refuses to change is named, and it ends with exit code 5.
+    /// Removes the earlier identities of the user from bindings of other clients, and deletes those without another subject.
+    ///
+    /// Bindings that the cluster refuses to change are listed, with exit code 5.
     #[arg(long, conflicts_with = "no_wait")]
     remove_others_bindings: bool,
     #[command(flatten)]

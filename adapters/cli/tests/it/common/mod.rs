@@ -2,6 +2,7 @@
 
 pub(crate) mod confined;
 pub(crate) mod database;
+pub(crate) mod excerpt;
 pub(crate) mod exchange;
 pub(crate) mod guard;
 pub(crate) mod installation;

@@ -1,16 +1,14 @@
-//! Tending logical clouds, for as long as a worker runs: credentials are renewed in time, and clouds deleted that were to be
-//! once they are off their clusters.
+//! Tending logical clouds, for as long as a worker runs: credentials are renewed in time, and clouds that wait for deletion are
+//! deleted once they are off their clusters.
 
 use std::time::Duration;
 
 use dcm_core::name::UserName;
-use dcm_core::service::{Agenda, AgendaEvent, Caller, News};
+use dcm_core::port::clock::Clock;
+use dcm_core::service::{Agenda, AgendaEvent, Caller, LogicalClouds, News};
 use futures::future::{Either, select};
 use futures::stream::{self, BoxStream, StreamExt as _};
 use tracing::Instrument as _;
-
-use crate::deployment::Deployment;
-use crate::metrics::Ends;
 
 /// How long to wait after clouds could not be listed, or not be followed.
 const RETRY_WAIT: Duration = Duration::from_secs(10);
@@ -18,48 +16,55 @@ const RETRY_WAIT: Duration = Duration::from_secs(10);
 /// How long to wait for others after one cloud is to be deleted: a round lists all of them.
 const DEPARTURES_WAIT: Duration = Duration::from_secs(1);
 
-/// Tends all logical clouds, again and again. Never ends by itself; ending it anywhere is safe.
-pub(crate) async fn keep_tended(deployment: Deployment, ends: Ends) {
-    let caller = Caller::new("dcm serve").because("tending logical clouds");
+/// Renews credentials in time, and deletes logical clouds that wait for deletion once they are off their clusters, in the name of a caller.
+/// `seen` is called after each round that could list the logical clouds. Never ends by itself; dropping it at any point is safe.
+pub async fn keep_tended(
+    clouds: &LogicalClouds,
+    clock: &dyn Clock,
+    caller: &Caller,
+    mut seen: impl FnMut(&Agenda) + Send,
+) {
     let mut agenda = Agenda::default();
-    let mut departures = followed(&deployment).await;
+    let mut departures = followed(clouds).await;
     loop {
         let request = tracing::info_span!("request", caller = caller.who());
-        let wait = match deployment.clouds().tend(&caller, &mut agenda).instrument(request).await {
+        let wait = match clouds.tend(caller, &mut agenda).instrument(request).await {
             Ok(round) => {
                 round.events.iter().for_each(log);
-                ends.set(agenda.ends(), deployment.clock().now());
-                let wait = round.next.duration_since(deployment.clock().now());
+                seen(&agenda);
+                let wait = round.next.duration_since(clock.now());
                 Duration::try_from(wait).unwrap_or_default()
             }
             Err(error) => {
                 tracing::warn!(
                     error = &error as &dyn std::error::Error,
-                    "can't look for what is to be renewed or deleted"
+                    "can't list logical clouds for renewal and deletion"
                 );
                 RETRY_WAIT
             }
         };
-        let sleep = deployment.clock().sleep(wait);
-        match select(sleep, departures.next()).await {
+        match select(clock.sleep(wait), departures.next()).await {
             Either::Left(_) => {}
             // More may follow at once.
-            Either::Right((Some(()), _)) => deployment.clock().sleep(DEPARTURES_WAIT).await,
+            Either::Right((Some(()), _)) => clock.sleep(DEPARTURES_WAIT).await,
             Either::Right((None, _)) => {
-                deployment.clock().sleep(RETRY_WAIT).await;
-                departures = followed(&deployment).await;
+                clock.sleep(RETRY_WAIT).await;
+                departures = followed(clouds).await;
             }
         }
     }
 }
 
-/// Tells when a cloud is to be deleted; nothing where that can't be followed.
-async fn followed(deployment: &Deployment) -> BoxStream<'static, ()> {
-    match deployment.clouds().departures().await {
+/// Yields an item when a cloud is to be deleted; ends at once where that can't be followed.
+async fn followed(clouds: &LogicalClouds) -> BoxStream<'static, ()> {
+    match clouds.departures().await {
         Ok(departures) => departures,
         Err(error) => {
             let error = &error as &dyn std::error::Error;
-            tracing::warn!(error, "it is not told at once when a cloud is to be deleted");
+            tracing::warn!(
+                error,
+                "can't watch for logical clouds that wait for deletion; the next round finds them"
+            );
             stream::empty().boxed()
         }
     }
