@@ -99,6 +99,16 @@ impl<'a> Installation<'a> {
         self.apply_within(&timeout(), document)
     }
 
+    /// Applies a document that can't be done on all clusters, for three seconds at a time, until the result shows so much. It has each cluster
+    /// looked at again, which takes a busy machine more than a moment.
+    pub(crate) async fn apply_until_shown(&self, shown: &str, document: &Value) -> Ran {
+        until(shown, async || {
+            let ran = self.apply_within("3s", document);
+            ran.out.contains(shown).then_some(ran)
+        })
+        .await
+    }
+
     pub(crate) fn apply_within(&self, timeout: &str, document: &Value) -> Ran {
         let arguments = ["apply", "--timeout", timeout, "-f", "-"];
         self.person.run_with_input(&arguments, &document.to_string())
