@@ -15,7 +15,6 @@ use dcm_core::logical_cloud::{Draft, Level, MetadataDraft};
 use dcm_core::name::{ClusterId, LogicalCloudName, OwnerId, ProjectName};
 use dcm_core::port::synchronizer::Removal;
 use dcm_core::preflight::{self, Guard, Guarded, Needs, PodSecurityLevel};
-use dcm_core::render::naming::Identity;
 use dcm_core::secret::Secret;
 use dcm_core::service::{Caller, Registration};
 use dcm_core::status::Progress;
@@ -54,12 +53,11 @@ async fn main_job(environment: &Environment, store: &str, folder: &Path) -> anyh
     let metadata = MetadataDraft::named(&project);
     deployment.projects().create(&caller, metadata).await?;
     let clouds = deployment.clouds();
-    let edited = clouds.put(&caller, &project, draft()?).await?;
+    clouds.put(&caller, &project, draft()?).await?;
     clouds.apply(&caller, &project, &cloud).await?;
 
     let engine = deployment.engine(Acquire::All);
-    let context = Identity::of(&edited.cloud).context_id();
-    let status = engine.contexts().wait_until_done(&context).await?;
+    let status = clouds.wait_until_done(&project, &cloud).await?.context;
     anyhow::ensure!(status.progress == Progress::Done, "not done: {status:?}");
     println!("{cloud} is on {} clusters", status.lanes.len());
 
@@ -74,8 +72,7 @@ async fn main_job(environment: &Environment, store: &str, folder: &Path) -> anyh
     }
 
     clouds.terminate(&caller, &project, &cloud, Removal::default()).await?;
-    engine.contexts().wait_until_done(&context).await?;
-    println!("{cloud}: {}", clouds.status(&project, &cloud).await?.state);
+    println!("{cloud}: {}", clouds.wait_until_done(&project, &cloud).await?.state);
     engine.shutdown().await;
     Ok(())
 }

@@ -6,6 +6,7 @@ use anyhow::{Result, ensure};
 use dcm_benches::cloud::{CERTIFICATE_USER, PROJECT, TOKEN_USER, draft};
 use dcm_core::logical_cloud::MetadataDraft;
 use dcm_core::name::{LogicalCloudName, ProjectName, UserName};
+use dcm_core::port::synchronizer::Synchronizer as _;
 use dcm_core::render::naming::Identity;
 use dcm_core::secret::Secret;
 use dcm_core::service::{Caller, Registration};

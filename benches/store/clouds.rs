@@ -5,15 +5,13 @@ use std::sync::Arc;
 use anyhow::Result;
 use dcm_benches::cloud::{PROJECT, draft};
 use dcm_core::logical_cloud::MetadataDraft;
-use dcm_core::name::{ClusterId, LogicalCloudName, ProjectName};
+use dcm_core::name::{LogicalCloudName, ProjectName};
 use dcm_core::port::clock::Clock;
-use dcm_core::secret::Secret;
 use dcm_core::service::{Caller, Registration};
 use dcm_server::{Deployment, Parts};
 use dcm_sync::engine::Options;
 use dcm_sync::runtime::{OsRandom, TokioClock};
 use dcm_sync::sim::Fleet;
-use serde_json::json;
 
 use super::counted::{Asked, Counted};
 use super::places::{Backend, Places};
@@ -53,8 +51,8 @@ pub(crate) async fn instantiate(places: &Places, backend: Backend, clusters: u32
     let (caller, project) = (Caller::new("bench"), ProjectName::new(PROJECT)?);
     let metadata = MetadataDraft::named(PROJECT);
     deployment.projects().create(&caller, metadata).await?;
-    for id in fleet.ids() {
-        deployment.registered().add(&caller, registration(id)).await?;
+    for (id, kubeconfig) in fleet.kubeconfigs() {
+        deployment.registered().add(&caller, Registration::new(id, kubeconfig)).await?;
     }
     let mut draft = draft("bench-store")?;
     draft.spec.cluster_selector = Some(Default::default());
@@ -63,15 +61,4 @@ pub(crate) async fn instantiate(places: &Places, backend: Backend, clusters: u32
     let put = counted.take();
     deployment.clouds().apply(&caller, &project, &LogicalCloudName::new("bench-store")?).await?;
     Ok(Costs { put, apply: counted.take() })
-}
-
-/// A cluster to which nobody connects by its kubeconfig.
-fn registration(id: &ClusterId) -> Registration {
-    let kubeconfig = json!({
-        "apiVersion": "v1", "kind": "Config", "current-context": "simulated",
-        "contexts": [{"name": "simulated", "context": {"cluster": "simulated", "user": "simulated"}}],
-        "clusters": [{"name": "simulated", "cluster": {"server": format!("https://{}.invalid:6443", id.cluster)}}],
-        "users": [{"name": "simulated", "user": {}}],
-    });
-    Registration::new(id.clone(), Secret::new(kubeconfig.to_string()))
 }

@@ -20,6 +20,7 @@ use crate::examples::with_examples;
 use crate::output::Format;
 use crate::remote::ContextName;
 use crate::session::{Named, NamedUser};
+use crate::similar::Stored;
 use crate::{duration, exit, log};
 
 /// Gives a tenant one logical cloud over many Kubernetes clusters: namespaces, credentials, permissions and quotas.
@@ -30,6 +31,14 @@ pub(crate) struct Arguments {
     pub(crate) global: Global,
     #[command(subcommand)]
     pub(crate) command: Command,
+    /// Something stored that the subcommand names.
+    #[arg(skip)]
+    pub(crate) named: Option<Stored>,
+}
+
+/// What was given to the last of the subcommands.
+fn innermost(matches: &ArgMatches) -> &ArgMatches {
+    matches.subcommand().map_or(matches, |(_, below)| innermost(below))
 }
 
 impl Arguments {
@@ -45,9 +54,11 @@ impl Arguments {
         let mut command = Self::described();
         let matches = command.try_get_matches_from_mut(words)?;
         let mut read = Self::from_arg_matches(&matches)?;
+        let innermost = innermost(&matches);
+        read.named = Stored::of(innermost);
         let is_store = matches!(&read.command, Command::Credential(arguments) if arguments.secret.is_store());
         read.global
-            .choose_place(&matches, is_store)
+            .choose_place(innermost, is_store)
             .map_err(|message| command.error(ErrorKind::ArgumentConflict, message))?;
         Ok(read)
     }
@@ -57,11 +68,7 @@ impl Global {
     /// Leaves one of context, server and store, if any is named: what the command line says goes before what the environment says, and
     /// there a context before a server, and a server before a store. The command line may also say that it is the store that the
     /// environment names.
-    fn choose_place(&mut self, matches: &ArgMatches, is_store: bool) -> Result<(), &'static str> {
-        let mut innermost = matches;
-        while let Some((_, matches)) = innermost.subcommand() {
-            innermost = matches;
-        }
+    fn choose_place(&mut self, innermost: &ArgMatches, is_store: bool) -> Result<(), &'static str> {
         let mut is_said = ["context", "server", "store"]
             .map(|name| innermost.value_source(name) == Some(ValueSource::CommandLine));
         is_said[2] |= is_store;

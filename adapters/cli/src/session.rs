@@ -306,7 +306,7 @@ pub(crate) async fn in_memory() -> Session {
 /// A logical cloud of the session's project.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Named {
-    /// The logical cloud.
+    /// Name of the logical cloud.
     #[arg(value_name = "LOGICAL_CLOUD")]
     pub(crate) name: LogicalCloudName,
 }
@@ -316,7 +316,7 @@ pub(crate) struct Named {
 pub(crate) struct NamedUser {
     #[command(flatten)]
     pub(crate) cloud: Named,
-    /// The user.
+    /// Name of the user.
     #[arg(value_name = "USER")]
     pub(crate) user: UserName,
 }

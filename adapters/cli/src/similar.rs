@@ -1,78 +1,92 @@
 //! "Did you mean …?" after the name of a logical cloud or a cluster that is not found. Contexts have their own, in `remote::contexts`.
 
-use dcm_core::name::{LogicalCloudName, ProjectName};
+use clap::ArgMatches;
+use dcm_core::name::{ClusterId, LogicalCloudName};
 use dcm_core::similar::did_you_mean;
 
 use crate::arguments::Global;
 use crate::exit::{self, Ended, Exit};
 use crate::session::Session;
 
-/// Something that a store or a server does not have, as their messages name it.
-#[derive(Debug, PartialEq, Eq)]
-enum Missing<'a> {
-    Cloud { name: &'a str, project: &'a str },
-    Cluster { name: &'a str },
+/// Something stored that the command line names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Stored {
+    /// A logical cloud of the project.
+    Cloud(LogicalCloudName),
+    /// A registered cluster.
+    Cluster(ClusterId),
 }
 
-impl<'a> Missing<'a> {
-    /// Reads a message: a server has no other form of it.
-    fn of(message: &'a str) -> Option<Self> {
-        let named = message.strip_prefix("there is no ")?;
-        if let Some(cloud) = named.strip_prefix("logical cloud ") {
-            let (name, project) = cloud.split_once(" in project ")?;
-            return Some(Self::Cloud { name, project });
-        }
-        let name = named.strip_prefix("cluster ").filter(|name| name.contains('/'))?;
-        Some(Self::Cluster { name })
+impl Stored {
+    /// The first logical cloud or cluster among the arguments of a subcommand.
+    pub(crate) fn of(matches: &ArgMatches) -> Option<Self> {
+        matches.ids().find_map(|id| {
+            let cloud = matches.try_get_one::<LogicalCloudName>(id.as_str()).ok().flatten();
+            let cluster = matches.try_get_one::<ClusterId>(id.as_str()).ok().flatten();
+            cloud.cloned().map(Self::Cloud).or_else(|| cluster.cloned().map(Self::Cluster))
+        })
     }
 
-    /// The question for a similar name; nothing where no name is similar, or names can't be listed.
-    async fn question(&self, session: &Session) -> String {
+    fn name(&self) -> String {
         match self {
-            Self::Cloud { name, project } => {
-                let Ok(project) = ProjectName::new(project) else { return String::new() };
-                let names = session.clouds().names(&project).await.unwrap_or_default();
-                did_you_mean(name, names.iter().map(LogicalCloudName::as_str))
+            Self::Cloud(name) => name.to_string(),
+            Self::Cluster(id) => id.to_string(),
+        }
+    }
+
+    /// The names that it may have been meant by; none where they can't be listed.
+    async fn known(&self, session: &Session) -> Vec<String> {
+        match self {
+            Self::Cloud(_) => {
+                let names = session.clouds().names(&session.project).await.unwrap_or_default();
+                names.iter().map(ToString::to_string).collect()
             }
-            Self::Cluster { name } => {
+            Self::Cluster(_) => {
                 let all = session.clusters().list().await.unwrap_or_default();
-                let names: Vec<String> = all.clusters.iter().map(|shown| shown.cluster.to_string()).collect();
-                did_you_mean(name, names.iter().map(String::as_str))
+                all.clusters.iter().map(|shown| shown.cluster.to_string()).collect()
             }
         }
     }
 }
 
-/// Returns the error; with the question for a similar name, where the name of a logical cloud or a cluster was not found.
-pub(crate) async fn with_question(global: &Global, error: anyhow::Error) -> anyhow::Error {
-    if exit::code_of(&error) != Exit::NotFound {
+/// Returns the error; with the question for a similar name, where something was not found and the name that the command line has is none
+/// of the known ones. The names are listed in a session of their own, as that of the command has ended.
+pub(crate) async fn with_question(
+    global: &Global,
+    named: Option<&Stored>,
+    error: anyhow::Error,
+) -> anyhow::Error {
+    let (Some(named), Exit::NotFound) = (named, exit::code_of(&error)) else { return error };
+    let Ok(session) = Session::open(global).await else { return error };
+    let (name, known) = (named.name(), named.known(&session).await);
+    if known.contains(&name) {
         return error;
     }
-    let message = format!("{error:#}");
-    let Some(missing) = Missing::of(&message) else { return error };
-    let Ok(session) = Session::open(global).await else { return error };
-    let question = missing.question(&session).await;
-    if question.is_empty() { error } else { Ended::new(Exit::NotFound, message + &question).into() }
+    match did_you_mean(&name, known.iter().map(String::as_str)) {
+        question if question.is_empty() => error,
+        question => Ended::new(Exit::NotFound, format!("{error:#}{question}")).into(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use dcm_core::service::{Error, Kind};
+    use crate::arguments::Arguments;
 
     use super::*;
 
     #[test]
-    fn what_is_missing_is_read_from_the_message() {
-        let message = |kind, name: &str, project: Option<&str>| {
-            let project = project.map(|project| project.parse().unwrap());
-            Error::NotFound { kind, name: name.to_owned(), project }.to_string()
-        };
-        let cloud = message(Kind::LogicalCloud, "webb", Some("default"));
-        assert_eq!(Missing::of(&cloud), Some(Missing::Cloud { name: "webb", project: "default" }));
-        let cluster = message(Kind::Cluster, "p/c", None);
-        assert_eq!(Missing::of(&cluster), Some(Missing::Cluster { name: "p/c" }));
-        for other in ["there is no cluster provider p", "there is no user dev", "web is applied"] {
-            assert_eq!(Missing::of(other), None, "{other}");
+    fn what_the_command_line_names_is_found_by_its_type() {
+        let named = |words: &str| Arguments::read(words.split(' ')).unwrap().named;
+        let cloud = Some(Stored::Cloud("web".parse().unwrap()));
+        for words in
+            ["dcm status web", "dcm kubeconfig web --user dev", "dcm terminate web", "dcm audit --cloud web"]
+        {
+            assert_eq!(named(words), cloud, "{words}");
         }
+        let cluster = Some(Stored::Cluster("p/c".parse().unwrap()));
+        for words in ["dcm cluster check p/c", "dcm orphans list p/c", "dcm cluster stop p/c"] {
+            assert_eq!(named(words), cluster, "{words}");
+        }
+        assert_eq!(named("dcm get --project web"), None);
     }
 }

@@ -5,7 +5,6 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use dcm_core::name::OwnerId;
-use dcm_core::pki::SystemKeys;
 use dcm_core::port::audit::AuditLog;
 use dcm_core::port::clock::{Clock, Random};
 use dcm_core::port::cluster::Clusters;
@@ -17,7 +16,7 @@ use dcm_core::service::{
 use dcm_sync::engine::{Engine, Lost, Options};
 use futures::future::{join, select};
 
-use crate::{keep_swept, keep_tended};
+use crate::{UseCases, keep_swept, keep_tended};
 
 /// Logical clouds over one store, with an engine that does their work. Cheap to clone.
 ///
@@ -27,11 +26,7 @@ use crate::{keep_swept, keep_tended};
 #[derive(Clone)]
 pub struct Manager {
     engine: Engine,
-    clouds: LogicalClouds,
-    clusters: RegisteredClusters,
-    projects: Projects,
-    providers: Providers,
-    controllers: Controllers,
+    use_cases: UseCases,
 }
 
 impl Manager {
@@ -50,31 +45,31 @@ impl Manager {
     /// Returns the use cases of logical clouds.
     #[must_use]
     pub fn clouds(&self) -> &LogicalClouds {
-        &self.clouds
+        &self.use_cases.clouds
     }
 
     /// Returns the use cases of registered clusters.
     #[must_use]
     pub fn clusters(&self) -> &RegisteredClusters {
-        &self.clusters
+        &self.use_cases.clusters
     }
 
     /// Returns the use cases of projects.
     #[must_use]
     pub fn projects(&self) -> &Projects {
-        &self.projects
+        &self.use_cases.projects
     }
 
     /// Returns the use cases of cluster providers.
     #[must_use]
     pub fn providers(&self) -> &Providers {
-        &self.providers
+        &self.use_cases.providers
     }
 
     /// Returns the use cases of the records of controllers.
     #[must_use]
     pub fn controllers(&self) -> &Controllers {
-        &self.controllers
+        &self.use_cases.controllers
     }
 
     /// Returns the engine: events, metrics, plans, and app contexts that are not of logical clouds.
@@ -159,32 +154,19 @@ impl Builder {
             .threads(threads);
         let (engine, run) = engine.build(clock.clone(), &*random);
         let contexts = Arc::new(engine.contexts().clone());
-        let manager = Manager {
-            clouds: LogicalClouds::new(
-                store.clone(),
-                contexts.clone(),
-                Arc::new(SystemKeys),
-                clock.clone(),
-                random,
-            ),
-            clusters: RegisteredClusters::new(store.clone(), contexts, clock.clone(), check),
-            projects: Projects::new(store.clone(), clock.clone()),
-            providers: Providers::new(store.clone(), clock.clone()),
-            controllers: Controllers::new(store, clock.clone()),
-            engine,
+        let use_cases = UseCases::new(store, contexts, clock.clone(), random, check);
+        let use_cases = match &audit {
+            Some(log) => use_cases.audited_by(log),
+            None => use_cases,
         };
-        let manager = match audit {
-            Some(log) => manager.audited_by(log),
-            None => manager,
-        };
-        let clouds = manager.clouds.clone();
+        let clouds = use_cases.clouds.clone();
         let work = async move {
             let tending = keep_tended(&clouds, &*clock, &caller, |_| {});
             let duties = join(tending, keep_swept(&clouds, &*clock));
             // Only the engine ends.
             select(pin!(run), pin!(duties)).await;
         };
-        (manager, work)
+        (Manager { engine, use_cases }, work)
     }
 
     /// Starts the manager on the current tokio runtime.
@@ -200,18 +182,5 @@ impl Builder {
         let (manager, work) = self.build(clock, Arc::new(OsRandom), threads);
         tokio::spawn(work);
         manager
-    }
-}
-
-impl Manager {
-    fn audited_by(self, log: Arc<dyn AuditLog>) -> Self {
-        Self {
-            clouds: self.clouds.audited_by(log.clone()),
-            clusters: self.clusters.audited_by(log.clone()),
-            projects: self.projects.audited_by(log.clone()),
-            providers: self.providers.audited_by(log.clone()),
-            controllers: self.controllers.audited_by(log),
-            engine: self.engine,
-        }
     }
 }

@@ -13,7 +13,7 @@ use tracing::Instrument as _;
 /// How long to wait after clouds could not be listed, or not be followed.
 const RETRY_WAIT: Duration = Duration::from_secs(10);
 
-/// How long to wait for others after one cloud is to be deleted: a round lists all of them.
+/// How long to wait for others after one logical cloud waits for deletion: a round lists all of them.
 const DEPARTURES_WAIT: Duration = Duration::from_secs(1);
 
 /// Renews credentials in time, and deletes logical clouds that wait for deletion once they are off their clusters, in the name of a caller.
@@ -55,7 +55,7 @@ pub async fn keep_tended(
     }
 }
 
-/// Yields an item when a cloud is to be deleted; ends at once where that can't be followed.
+/// Yields an item for each logical cloud that waits for deletion; ends at once where the store can't be watched.
 async fn followed(clouds: &LogicalClouds) -> BoxStream<'static, ()> {
     match clouds.departures().await {
         Ok(departures) => departures,

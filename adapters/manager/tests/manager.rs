@@ -4,8 +4,11 @@
 use std::time::Duration;
 
 use dcm_core::logical_cloud::Serial;
+use dcm_core::service::CloudStatus;
 use dcm_core::status::Progress;
 use dcm_manager::prelude::*;
+use futures::StreamExt as _;
+use futures::future::ready;
 use serde_json::json;
 
 /// Longer than anything here takes, in virtual time.
@@ -64,8 +67,12 @@ impl World {
     /// The serial of the user's credential.
     async fn serial(&self) -> Serial {
         let status = self.manager.clouds().status(&self.project, &self.cloud).await.unwrap();
-        status.credentials[&UserName::new("dev").unwrap()].serial
+        serial_in(&status)
     }
+}
+
+fn serial_in(status: &CloudStatus) -> Serial {
+    status.credentials[&UserName::new("dev").unwrap()].serial
 }
 
 #[tokio::test(start_paused = true)]
@@ -90,12 +97,10 @@ async fn credentials_are_renewed_in_time_without_a_call() {
     let world = World::new().await;
     world.apply().await;
     let first = world.serial().await;
-    let renewed = async {
-        while world.serial().await == first {
-            tokio::time::sleep(Duration::from_secs(60)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(3600), renewed).await.unwrap();
+    let statuses = world.manager.clouds().follow(&world.project, &world.cloud).await.unwrap();
+    let renewed = statuses.filter(|status| ready(serial_in(status.as_ref().unwrap()) > first));
+    let hour = Duration::from_secs(3600);
+    assert!(tokio::time::timeout(hour, Box::pin(renewed).next()).await.unwrap().is_some());
     world.manager.shutdown().await;
 }
 
@@ -109,6 +114,6 @@ async fn it_stops_when_its_last_copy_is_dropped() {
     drop(copy);
     let events = engine.events();
     drop(engine);
-    let ended = tokio::time::timeout(SOON, futures::StreamExt::count(events)).await;
+    let ended = tokio::time::timeout(SOON, events.count()).await;
     assert!(ended.is_ok());
 }

@@ -9,7 +9,6 @@ use std::sync::Arc;
 use dcm_core::app_context::Generation;
 use dcm_core::audit::StoredAudit;
 use dcm_core::name::ClusterId;
-use dcm_core::pki::SystemKeys;
 use dcm_core::port::audit::AuditLog;
 use dcm_core::port::clock::{Clock, Random};
 use dcm_core::port::cluster::{self, Call, Cluster, Clusters, Fence};
@@ -20,6 +19,7 @@ use dcm_core::service::{
     StoredKeys,
 };
 use dcm_kube::{KubeClusters, Options as KubeOptions};
+use dcm_manager::UseCases;
 use dcm_store::encrypted::{self, KeyFile, KeyringError, KeyringSource, KeysError};
 use dcm_store::{EncryptedStore, Keyring, OpenError as StoreError, StoreUrl};
 use dcm_sync::Contexts;
@@ -150,11 +150,7 @@ impl Parts {
 #[derive(Clone)]
 pub struct Deployment {
     parts: Arc<Parts>,
-    clouds: LogicalClouds,
-    registered: RegisteredClusters,
-    projects: Projects,
-    providers: Providers,
-    controllers: Controllers,
+    use_cases: UseCases,
     contexts: Contexts,
     audit: StoredAudit,
     audit_days: u16,
@@ -181,18 +177,12 @@ impl Deployment {
         let Parts { store, contexts_store, clock, random, check, .. } = &parts;
         let contexts = Contexts::new(contexts_store.clone(), clock.clone());
         let synchronizer = Arc::new(contexts.clone());
-        let keys = Arc::new(SystemKeys);
         let audit = StoredAudit::new(store.clone(), random.clone());
         let log: Arc<dyn AuditLog> = Arc::new(Logged(audit.clone()));
-        let registered =
-            RegisteredClusters::new(store.clone(), synchronizer.clone(), clock.clone(), check.clone());
-        let clouds = LogicalClouds::new(store.clone(), synchronizer, keys, clock.clone(), random.clone());
+        let use_cases =
+            UseCases::new(store.clone(), synchronizer, clock.clone(), random.clone(), check.clone());
         Self {
-            clouds: clouds.audited_by(log.clone()),
-            registered: registered.audited_by(log.clone()),
-            projects: Projects::new(store.clone(), clock.clone()).audited_by(log.clone()),
-            providers: Providers::new(store.clone(), clock.clone()).audited_by(log.clone()),
-            controllers: Controllers::new(store.clone(), clock.clone()).audited_by(log),
+            use_cases: use_cases.audited_by(&log),
             contexts,
             audit,
             audit_days: AUDIT_DAYS,
@@ -205,31 +195,31 @@ impl Deployment {
     /// The use cases of logical clouds.
     #[must_use]
     pub fn clouds(&self) -> &LogicalClouds {
-        &self.clouds
+        &self.use_cases.clouds
     }
 
     /// The use cases of registered clusters.
     #[must_use]
     pub fn registered(&self) -> &RegisteredClusters {
-        &self.registered
+        &self.use_cases.clusters
     }
 
     /// The use cases of projects.
     #[must_use]
     pub fn projects(&self) -> &Projects {
-        &self.projects
+        &self.use_cases.projects
     }
 
     /// The use cases of cluster providers.
     #[must_use]
     pub fn providers(&self) -> &Providers {
-        &self.providers
+        &self.use_cases.providers
     }
 
     /// The use cases of controllers' records.
     #[must_use]
     pub fn controllers(&self) -> &Controllers {
-        &self.controllers
+        &self.use_cases.controllers
     }
 
     /// The same deployment, whose worker keeps entries of the audit log for so many days.

@@ -119,7 +119,7 @@ pub async fn answer_at(deployment: &Deployment, listeners: Listeners, stop: impl
     drop(answering.stop().await);
 }
 
-/// Renews credentials in time and deletes clouds that are to go, and counts how long credentials last.
+/// Renews credentials in time and deletes logical clouds that wait for deletion; counts how long credentials last.
 async fn tend(deployment: Deployment, ends: Ends) {
     let (clouds, clock) = (deployment.clouds(), deployment.clock());
     let caller = Caller::new("dcm serve").because("tending logical clouds");

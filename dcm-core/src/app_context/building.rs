@@ -1,7 +1,6 @@
 //! Building bundles and app contexts from JSON values, for callers that render their own manifests.
 
 use std::collections::BTreeMap;
-use std::mem;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -20,27 +19,24 @@ use crate::port::synchronizer::Removal;
 pub struct BundleBuilder {
     app: AppName,
     stage: u16,
-    stage_is_empty: bool,
     existing: Existing,
     drift: Drift,
-    steps: Vec<Step>,
-    objects: usize,
-    invalid: Option<InvalidBundle>,
+    steps: Result<Vec<Step>, InvalidBundle>,
 }
 
 impl BundleBuilder {
     /// Adds a Kubernetes object to the current stage.
     pub fn object(mut self, body: Value) -> Self {
-        self.objects += 1;
+        // After an invalid object, none counts.
+        let Ok(steps) = &mut self.steps else { return self };
         match Manifest::new(body) {
             Ok(manifest) => {
                 let action = Action::Apply { manifest, existing: self.existing, drift: self.drift.clone() };
-                self.steps.push(Step { app: self.app.clone(), stage: Stage(self.stage), action });
-                self.stage_is_empty = false;
+                steps.push(Step { app: self.app.clone(), stage: Stage(self.stage), action });
             }
             Err(source) => {
-                let position = self.objects;
-                self.invalid.get_or_insert(InvalidBundle::Object { position, source });
+                let position = steps.len() + 1;
+                self.steps = Err(InvalidBundle::Object { position, source });
             }
         }
         self
@@ -49,8 +45,9 @@ impl BundleBuilder {
     /// Begins the next stage: its objects are applied when all objects before them are there, and removed before those. A stage without
     /// objects is skipped.
     pub fn then(mut self) -> Self {
-        if !mem::replace(&mut self.stage_is_empty, true) {
-            // More stages than numbers are more steps than a bundle may have.
+        let last = self.steps.as_ref().ok().and_then(|steps| steps.last());
+        if last.is_some_and(|last| last.stage.0 == self.stage) {
+            // A bundle may have fewer steps than there are numbers of stages.
             self.stage = self.stage.saturating_add(1);
         }
         self
@@ -74,10 +71,7 @@ impl BundleBuilder {
     /// [`InvalidBundle`] for the first invalid object, for two objects with one key, and for more than
     /// [`STEPS_MAX`](super::STEPS_MAX) objects.
     pub fn build(self) -> Result<Bundle, InvalidBundle> {
-        match self.invalid {
-            Some(invalid) => Err(invalid),
-            None => Bundle::new(self.steps),
-        }
+        Bundle::new(self.steps?)
     }
 }
 
@@ -100,12 +94,9 @@ impl Bundle {
         BundleBuilder {
             app,
             stage: 0,
-            stage_is_empty: true,
             existing: Existing::default(),
             drift: Drift::default(),
-            steps: Vec::new(),
-            objects: 0,
-            invalid: None,
+            steps: Ok(Vec::new()),
         }
     }
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use futures::stream::BoxStream;
+use futures::stream::{BoxStream, StreamExt as _};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -25,7 +25,7 @@ use crate::name::{ClusterId, ContextId};
 use crate::port::cluster::ClusterUid;
 use crate::port::store;
 use crate::secret::Secret;
-use crate::status::{Cause, ContextStatus, LaneStatus};
+use crate::status::{Cause, ContextStatus, LaneStatus, Progress};
 
 /// What a cluster gave for a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -452,4 +452,20 @@ pub trait Synchronizer: Send + Sync + 'static {
     /// # Errors
     /// [`Error`], among them [`Error::NotFound`] when there is no such context to begin with.
     async fn watch(&self, id: &ContextId) -> Result<StatusStream, Error>;
+
+    /// Waits until each cluster of an app context is as desired or action is required, and returns the status then. By default it reads a
+    /// whole status after each change; an implementation that knows what changed does better.
+    ///
+    /// # Errors
+    /// [`Error`], among them [`Error::NotFound`] when the app context is forgotten meanwhile.
+    async fn wait_until_done(&self, id: &ContextId) -> Result<ContextStatus, Error> {
+        let mut statuses = self.watch(id).await?;
+        while let Some(status) = statuses.next().await {
+            let status = status?;
+            if status.progress != Progress::Working {
+                return Ok(status);
+            }
+        }
+        Err(Error::NotFound { id: id.clone() })
+    }
 }

@@ -75,7 +75,6 @@ mod status;
 mod sweep;
 mod terminate;
 mod validity;
-mod waiting;
 mod writing;
 
 pub use crate::port::schema::Broken;

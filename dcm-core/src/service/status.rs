@@ -23,6 +23,7 @@ use super::history::Milestone;
 use super::life;
 use super::load;
 use super::logical_clouds::LogicalClouds;
+use super::path::Place;
 
 /// How far a logical cloud is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -198,26 +199,45 @@ impl LogicalClouds {
         cloud: &LogicalCloudName,
     ) -> Result<ProgressStream, Error> {
         let (place, ..) = load::standing(&*self.documents, project, cloud).await?;
-        let followed = self.synchronizer.watch(&place.context_id()).await;
-        let statuses = followed.map_err(|error| match error {
-            Failure::NotFound { .. } => {
-                Error::NotApplied { kind: Kind::LogicalCloud, name: cloud.to_string() }
-            }
-            other => Error::Synchronizer(other),
-        })?;
+        let statuses = applied_result(cloud, self.synchronizer.watch(&place.context_id()).await)?;
         let clouds = self.clone();
         let events = statuses.then(move |status| {
             let (clouds, place) = (clouds.clone(), place.clone());
-            async move {
-                let context = status.map_err(Error::Synchronizer)?;
-                let (_, root, _) = load::standing(&*clouds.documents, &place.project, &place.cloud).await?;
-                Ok(CloudProgress { state: life(&root, Some(&context)).state(), context })
-            }
+            async move { clouds.progress(&place, status.map_err(Error::Synchronizer)?).await }
         });
         let until_gone =
             events.take_while(|event| futures::future::ready(!matches!(event, Err(Error::NotFound { .. }))));
         Ok(until_gone.boxed())
     }
+
+    /// Waits until the work on a logical cloud is done or action is required, and returns its progress then: `Done` or `Stuck` in
+    /// [`CloudProgress::context`]. Paused work may never be done, so set a limit.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`]; [`Error::NotApplied`], also when nothing is wanted on clusters any more and nothing is left there; errors of the
+    /// store and the synchronizer.
+    pub async fn wait_until_done(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<CloudProgress, Error> {
+        let (place, ..) = load::standing(&*self.documents, project, cloud).await?;
+        let waited = self.synchronizer.wait_until_done(&place.context_id()).await;
+        self.progress(&place, applied_result(cloud, waited)?).await
+    }
+
+    async fn progress(&self, place: &Place, context: ContextStatus) -> Result<CloudProgress, Error> {
+        let (_, root, _) = load::standing(&*self.documents, &place.project, &place.cloud).await?;
+        Ok(CloudProgress { state: life(&root, Some(&context)).state(), context })
+    }
+}
+
+/// A result of the synchronizer about the app context of a logical cloud, which has none before it is applied.
+fn applied_result<T>(cloud: &LogicalCloudName, result: Result<T, Failure>) -> Result<T, Error> {
+    result.map_err(|error| match error {
+        Failure::NotFound { .. } => Error::NotApplied { kind: Kind::LogicalCloud, name: cloud.to_string() },
+        other => Error::Synchronizer(other),
+    })
 }
 
 /// Whether an apply would change something, as far as the documents of the cloud tell.

@@ -379,6 +379,10 @@ impl Synchronizer for Contexts {
         self.known_root(id).await?.ok_or_else(|| Error::NotFound { id: id.clone() })?;
         status::follow(self.clone(), id.clone()).await
     }
+
+    async fn wait_until_done(&self, id: &ContextId) -> Result<ContextStatus, Error> {
+        self.wait_for_lanes(id).await
+    }
 }
 
 /// Reads what makes up a context for the engine: root, bundles and lanes.

@@ -12,11 +12,8 @@ use super::{Contexts, status};
 use crate::record::{self, Lane, Root, path};
 
 impl Contexts {
-    /// Waits until every lane of a context is where it is to be, or can't go on before somebody changes something.
-    ///
-    /// # Errors
-    /// [`Error`], among them [`Error::NotFound`] when the context is forgotten meanwhile.
-    pub async fn wait_until_done(&self, id: &ContextId) -> Result<ContextStatus, Error> {
+    /// As [`Synchronizer::wait_until_done`](dcm_core::port::synchronizer::Synchronizer::wait_until_done): lanes are listed once.
+    pub(super) async fn wait_for_lanes(&self, id: &ContextId) -> Result<ContextStatus, Error> {
         let not_found = || Error::NotFound { id: id.clone() };
         loop {
             if !self.wait_until(id, |work| work.progress() != Progress::Working).await? {

@@ -5,6 +5,8 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use dcm_core::name::ClusterId;
 use dcm_core::port::clock::Clock;
 use dcm_core::port::cluster::{Cluster, Clusters, Error};
@@ -130,15 +132,19 @@ fn default_signer(_: &ClusterId) -> Option<Arc<dyn Signer>> {
     Some(Arc::new(super::FakeSigner::default()))
 }
 
-fn kubeconfig(cluster: &ClusterId) -> Secret {
-    let server = format!("https://{}.{}.invalid", cluster.cluster, cluster.provider).to_lowercase();
+fn kubeconfig(cluster: &ClusterId, authority: Option<String>) -> Secret {
+    let server = format!("https://{}.{}.invalid:6443", cluster.cluster, cluster.provider);
+    let mut entry = json!({"server": server});
+    if let Some(authority) = authority {
+        entry["certificate-authority-data"] = STANDARD.encode(authority).into();
+    }
     let kubeconfig = json!({
         "apiVersion": "v1",
         "kind": "Config",
-        "current-context": "admin",
-        "contexts": [{"name": "admin", "context": {"cluster": "cluster", "user": "admin"}}],
-        "clusters": [{"name": "cluster", "cluster": {"server": server}}],
-        "users": [{"name": "admin", "user": {}}],
+        "current-context": "simulated",
+        "contexts": [{"name": "simulated", "context": {"cluster": "simulated", "user": "simulated"}}],
+        "clusters": [{"name": "simulated", "cluster": entry}],
+        "users": [{"name": "simulated", "user": {}}],
     });
     Secret::new(kubeconfig.to_string())
 }
@@ -185,7 +191,10 @@ impl Fleet {
     /// Returns the name of each cluster with a kubeconfig to register it with. No server answers at its address, which is reserved
     /// for that (`*.invalid`, RFC 6761), and it holds no credential: the fleet itself makes the connections.
     pub fn kubeconfigs(&self) -> impl Iterator<Item = (ClusterId, Secret)> {
-        self.ids().map(|id| (id.clone(), kubeconfig(id)))
+        self.ids().map(|id| {
+            let authority = self.cluster(id).and_then(|cluster| cluster.server(|server| server.ca_pem()));
+            (id.clone(), kubeconfig(id, authority))
+        })
     }
 
     /// The names of its clusters.

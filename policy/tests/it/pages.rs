@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use dcm_policy::{root, tracked_files};
-use regex::Regex;
+use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 
 /// Most words of the README, code and tables included.
 const README_WORDS_MAX: usize = 900;
@@ -29,43 +29,52 @@ fn pages() -> Vec<String> {
 
 /// The blocks of Rust in a page.
 fn programs(page: &str) -> Vec<String> {
-    let blocks = page.split("```rust\n").skip(1);
-    blocks.map(|rest| rest.split_once("\n```").unwrap().0.to_owned()).collect()
+    let mut programs = Vec::new();
+    let mut is_rust = false;
+    for event in Parser::new(page) {
+        match event {
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(kind))) => {
+                is_rust = &*kind == "rust";
+                programs.extend(is_rust.then(String::new));
+            }
+            Event::Text(text) if is_rust => programs.last_mut().unwrap().push_str(&text),
+            Event::End(TagEnd::CodeBlock) => is_rust = false,
+            _ => {}
+        }
+    }
+    programs
 }
 
-/// The text of a page without its blocks of code.
-fn prose(page: &str) -> String {
-    let mut is_code = false;
-    let lines = page.lines().filter(|line| {
-        let is_fence = line.trim_start().starts_with("```");
-        is_code ^= is_fence;
-        !is_code && !is_fence
-    });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-/// The targets of the links in a page, those in inline code left out.
+/// The targets of the links and pictures in a page.
 fn links(page: &str) -> Vec<String> {
-    let code = Regex::new("`[^`\n]*`").unwrap();
-    let link = Regex::new(r"\]\(([^)\s]+)\)").unwrap();
-    let prose = prose(page);
-    let text = code.replace_all(&prose, "");
-    link.captures_iter(&text).map(|found| found[1].to_owned()).collect()
+    let target = |event| match event {
+        Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => Some(dest_url.to_string()),
+        _ => None,
+    };
+    Parser::new(page).filter_map(target).collect()
 }
 
 /// The anchors of a page's headings, as they are made from their texts.
 fn anchors(page: &str) -> BTreeSet<String> {
-    let headings = prose(page);
-    let headings = headings
-        .lines()
-        .filter_map(|line| line.trim_start_matches('#').strip_prefix(' ').filter(|_| line.starts_with('#')));
-    let anchor = |text: &str| -> String {
-        let kept = text.to_lowercase().replace(' ', "-");
-        kept.chars()
-            .filter(|character| character.is_alphanumeric() || matches!(character, '-' | '_'))
-            .collect()
-    };
-    headings.map(anchor).collect()
+    let (mut anchors, mut heading) = (BTreeSet::new(), None);
+    for event in Parser::new(page) {
+        match event {
+            Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
+            Event::Text(text) | Event::Code(text) => {
+                if let Some(heading) = &mut heading {
+                    heading.push_str(&text);
+                }
+            }
+            Event::End(TagEnd::Heading(_)) => anchors.extend(heading.take().map(|heading| anchor(&heading))),
+            _ => {}
+        }
+    }
+    anchors
+}
+
+fn anchor(heading: &str) -> String {
+    let dashed = heading.to_lowercase().replace(' ', "-");
+    dashed.chars().filter(|character| character.is_alphanumeric() || matches!(character, '-' | '_')).collect()
 }
 
 /// A path below the root without `.` and `..`; none outside of it.

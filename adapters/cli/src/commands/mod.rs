@@ -41,10 +41,10 @@ use crate::similar::with_question;
 /// Runs a subcommand, in the span of its request. Who asks is told where the store is opened.
 pub(crate) async fn run(arguments: Arguments) -> anyhow::Result<Exit> {
     let request = tracing::info_span!("request", caller = Empty, request_id = Empty);
-    let Arguments { global, command } = arguments;
+    let Arguments { global, command, named } = arguments;
     let ended = Box::pin(dispatch(&global, command)).instrument(request).await;
     match ended {
-        Err(error) => Err(Box::pin(with_question(&global, error)).await),
+        Err(error) => Err(Box::pin(with_question(&global, named.as_ref(), error)).await),
         ended => ended,
     }
 }

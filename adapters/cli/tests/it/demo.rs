@@ -4,7 +4,7 @@
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::Stdio;
 
-use crate::common::excerpt::assert_excerpt;
+use crate::common::reader::{assert_excerpt, blocks, page};
 use crate::common::{User, code_of, interrupt};
 
 #[test]
@@ -41,9 +41,9 @@ fn an_interrupt_ends_the_whole_demonstration_with_code_130() {
 
 #[test]
 fn the_readme_shows_what_the_demonstration_prints() {
-    let readme = include_str!("../../../../README.md");
-    let (_, shown) = readme.split_once("<!-- demo: begin -->\n```text\n").unwrap();
-    let (shown, _) = shown.split_once("```\n<!-- demo: end -->").unwrap();
+    let readme = page("README.md");
+    let shown: Vec<_> = blocks(&readme).into_iter().filter(|(kind, _)| *kind == "text").collect();
+    let [(_, shown)] = shown[..] else { panic!("{shown:?}") };
     assert_excerpt(shown, &User::new().run(["demo"]).done());
 }
 

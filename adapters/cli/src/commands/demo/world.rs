@@ -4,19 +4,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use dcm_core::document::Document;
 use dcm_core::name::{ClusterId, ProjectName};
 use dcm_core::port::clock::Clock;
-use dcm_core::secret::Secret;
 use dcm_core::service::Registration;
 use dcm_server::{Deployment, Parts};
 use dcm_store::MemoryStore;
 use dcm_sync::engine::Options;
 use dcm_sync::runtime::{OsRandom, TokioClock};
 use dcm_sync::sim::{Fleet, Latency, Server, Settings};
-use serde_json::json;
 
 use crate::output::Format;
 use crate::session::Session;
@@ -79,31 +75,14 @@ impl World {
     }
 
     async fn register(&self) -> anyhow::Result<()> {
-        for id in self.ids() {
+        for (id, kubeconfig) in self.fleet.kubeconfigs() {
             let registration = Registration {
                 labels: LABELS.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
-                ..Registration::new(id.clone(), self.kubeconfig(id))
+                ..Registration::new(id, kubeconfig)
             };
             self.session.here()?.registered().add(&self.session.caller, registration).await?;
         }
         Ok(())
-    }
-
-    /// Where the cluster would be; nobody connects to it.
-    fn kubeconfig(&self, id: &ClusterId) -> Secret {
-        let authority = self.look(id, |server| server.ca_pem()).flatten();
-        let server = format!("https://{}.{}.invalid:6443", id.cluster, id.provider);
-        let mut cluster = json!({"server": server});
-        if let Some(authority) = authority {
-            cluster["certificate-authority-data"] = STANDARD.encode(authority).into();
-        }
-        let kubeconfig = json!({
-            "apiVersion": "v1", "kind": "Config", "current-context": "simulated",
-            "contexts": [{"name": "simulated", "context": {"cluster": "simulated", "user": "simulated"}}],
-            "clusters": [{"name": "simulated", "cluster": cluster}],
-            "users": [{"name": "simulated", "user": {}}],
-        });
-        Secret::new(kubeconfig.to_string())
     }
 }
 

@@ -2,12 +2,12 @@
 
 pub(crate) mod confined;
 pub(crate) mod database;
-pub(crate) mod excerpt;
 pub(crate) mod exchange;
 pub(crate) mod guard;
 pub(crate) mod installation;
 pub(crate) mod inventory;
 pub(crate) mod leftovers;
+pub(crate) mod reader;
 pub(crate) mod requests;
 pub(crate) mod routes;
 pub(crate) mod server;
