@@ -12,8 +12,10 @@
 //! | What is left to do to one cluster, and how far it is | [`plan`], [`status`] |
 //! | Storage, clusters, time, keys, the synchronizer, the audit log: traits with written contracts | [`port`] |
 //! | The audit log as documents of a store; what a store is looked through for | [`audit`], [`check`] |
+//! | Corefiles, and stub domains in those that belong to others | [`corefile`] |
 //! | Logical clouds, their documents, and how they are rendered (feature `logical-cloud`) | `logical_cloud`, `document`, `shape`, `render` |
 //! | Keys, requests and checks of certificates (feature `pki`) | `pki` |
+//! | Certificate authorities of logical clouds, one for each cluster (feature `pki`) | `authority` |
 //! | Records of external programs that are called when an app context is made (feature `logical-cloud`) | `controller` |
 //! | Kubeconfigs (written with the feature `logical-cloud`, read with `yaml`) | `kubeconfig` |
 //! | Rights that a cluster must grant, the use cases (feature `logical-cloud`) | `preflight`, `service` |
@@ -21,7 +23,7 @@
 //! | Names that are similar to an unknown one (feature `logical-cloud`) | `similar` |
 //! | The reader of YAML and JSON from outside (feature `yaml`) | `yaml` |
 //!
-//! Without default features only the first six rows remain: what the sync engine needs, with no model of logical clouds
+//! Without default features only the first seven rows remain: what the sync engine needs, with no model of logical clouds
 //! and no cryptography but a digest.
 
 mod hexadecimal;
@@ -34,10 +36,13 @@ mod text_form;
 
 pub mod app_context;
 pub mod audit;
+#[cfg(feature = "pki")]
+pub mod authority;
 pub mod causes;
 pub mod check;
 #[cfg(feature = "logical-cloud")]
 pub mod controller;
+pub mod corefile;
 pub mod defaults;
 #[cfg(feature = "logical-cloud")]
 pub mod document;

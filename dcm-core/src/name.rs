@@ -42,6 +42,16 @@ pub const DNS_LABEL_RULE: &str = "1 to 63 of lower-case letters, digits and '-',
 /// The rule of label values that are not empty.
 pub const LABEL_VALUE_RULE: &str = "1 to 63 of letters, digits, '-', '_' and '.', beginning and ending with a letter or digit (Kubernetes label value)";
 
+/// The rule of zones of the DNS.
+pub const DNS_ZONE_RULE: &str = "at most 253 characters: labels of 1 to 63 lower-case letters, digits and '-', each beginning and ending with a letter \
+     or digit, joined by dots; the last one must have a letter and must not be `arpa`, `local`, `localhost` or `svc`";
+
+/// The rule of trust domains (SPIFFE ID, section 2.1).
+pub const TRUST_DOMAIN_RULE: &str = "1 to 255 of lower-case letters, digits, '-', '_' and '.'";
+
+/// [`TRUST_DOMAIN_RULE`] as a regular expression (ECMA-262), for schemas.
+pub const TRUST_DOMAIN_PATTERN: &str = "^[a-z0-9._-]{1,255}$";
+
 /// [`API_NAME_RULE`] as a regular expression (ECMA-262), for schemas.
 pub const API_NAME_PATTERN: &str = "^[A-Za-z0-9]([-A-Za-z0-9_.]{0,126}[A-Za-z0-9])?$";
 
@@ -50,6 +60,14 @@ pub const DNS_LABEL_PATTERN: &str = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$";
 
 /// [`LABEL_VALUE_RULE`] as a regular expression (ECMA-262), for schemas.
 pub const LABEL_VALUE_PATTERN: &str = "^[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$";
+
+/// [`DNS_ZONE_RULE`] without the names that are reserved, as a regular expression (ECMA-262), for schemas.
+pub const DNS_ZONE_PATTERN: &str =
+    "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*$";
+
+/// Last labels that no zone may have: resolvers answer them by themselves (RFC 6761, RFC 6762), they hold the names of addresses
+/// (RFC 3172), or they end the short names of Services in Kubernetes.
+const RESERVED_LABELS: [&str; 4] = ["arpa", "local", "localhost", "svc"];
 
 /// True when the text follows [`LABEL_VALUE_RULE`].
 #[must_use]
@@ -91,6 +109,23 @@ pub fn is_dns_subdomain(text: &str) -> bool {
                 && bytes.last().is_some_and(edge)
                 && bytes.iter().all(|byte| edge(byte) || *byte == b'-')
         })
+}
+
+/// True when the text follows [`DNS_ZONE_RULE`].
+#[must_use]
+pub fn is_dns_zone(text: &str) -> bool {
+    let last = text.rsplit('.').next().unwrap_or(text);
+    text.len() <= DNS_SUBDOMAIN_MAX
+        && text.split('.').all(is_dns_label)
+        && last.bytes().any(|byte| byte.is_ascii_lowercase())
+        && !RESERVED_LABELS.contains(&last)
+}
+
+/// True when the text follows [`TRUST_DOMAIN_RULE`].
+#[must_use]
+pub fn is_trust_domain(text: &str) -> bool {
+    let is_legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
+    (1..=255).contains(&text.len()) && text.bytes().all(is_legal)
 }
 
 fn invalid(kind: &'static str, value: &str, rule: &'static str) -> InvalidName {
@@ -224,9 +259,36 @@ name_type!(
     ContextId, "app context id", is_label_value, LABEL_VALUE_RULE, LABEL_VALUE_PATTERN
 );
 name_type!(
+    /// A zone of the DNS whose names resolve from cluster to cluster, such as `lc1` or `lc1.example.org`. Lower case, without a last dot.
+    DnsZone, "DNS zone", is_dns_zone, DNS_ZONE_RULE, DNS_ZONE_PATTERN
+);
+name_type!(
+    /// A trust domain: the workloads whose identities one root authority vouches for. It is the host of their SPIFFE IDs.
+    TrustDomain, "trust domain", is_trust_domain, TRUST_DOMAIN_RULE, TRUST_DOMAIN_PATTERN
+);
+name_type!(
     /// Names an installation of the engine: what it owns on clusters carries it as a label.
     OwnerId, "owner id", is_dns_label, DNS_LABEL_RULE, DNS_LABEL_PATTERN
 );
+
+fn is_within(domain: &str, parent: &str) -> bool {
+    let rest = domain.strip_suffix(parent);
+    rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+}
+
+impl DnsZone {
+    /// True when this zone is a domain (lower case, without a last dot), or contains it.
+    #[must_use]
+    pub fn contains(&self, domain: &str) -> bool {
+        is_within(domain, self.as_str())
+    }
+
+    /// True when this zone is in a domain (lower case, without a last dot), or is it.
+    #[must_use]
+    pub fn is_within(&self, domain: &str) -> bool {
+        is_within(self.as_str(), domain)
+    }
+}
 
 /// A cluster is always named by its provider and its name. Its text form is `provider/cluster`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -311,6 +373,32 @@ mod tests {
         assert_eq!(id.to_string(), "aws/edge-1");
         assert!("edge-1".parse::<ClusterId>().is_err());
         assert!("aws/edge/1".parse::<ClusterId>().is_err());
+    }
+
+    #[test]
+    fn a_zone_has_labels_and_is_none_that_resolvers_keep_for_themselves() {
+        let long = [&"x".repeat(63); 4].map(String::as_str).join(".");
+        for good in ["lc1", "lc1.example.org", "svc.example", "1.a", "xn--bcher-kva.example", &long[..253]] {
+            assert!(DnsZone::new(good).is_ok(), "{good}");
+        }
+        let no_labels = ["", ".", "lc1.", ".lc1", "a..b", "Lc1", "a_b", "-a", "a/b", "10.0.0.1", "7"];
+        let reserved = ["local", "cluster.local", "localhost", "a.arpa", "svc", "default.svc"];
+        for bad in no_labels.into_iter().chain(reserved).chain([long.as_str(), &"x".repeat(64)]) {
+            assert_eq!(DnsZone::new(bad).unwrap_err().rule, DNS_ZONE_RULE, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_zone_contains_itself_and_what_ends_with_its_labels() {
+        let zone = DnsZone::new("b.c").unwrap();
+        for (domain, contains) in
+            [("b.c", true), ("a.b.c", true), ("ab.c", false), ("c", false), ("b.c.d", false)]
+        {
+            assert_eq!(zone.contains(domain), contains, "{domain}");
+            if let Ok(other) = DnsZone::new(domain) {
+                assert_eq!(other.is_within("b.c"), contains, "{domain}");
+            }
+        }
     }
 
     #[test]

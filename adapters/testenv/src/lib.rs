@@ -41,9 +41,9 @@
 //! It works on Unix systems.
 //!
 //! # Programs
-//! `etcd`, `kube-apiserver`, `kube-controller-manager`, `kubectl`, `mongodb-wire` (FerretDB) and `oidc-issuer` are each
-//! looked for in the folder that `KUBEBUILDER_ASSETS` names, then on `PATH`, then in a cache (`DCM_TESTENV_CACHE`, or `dcm-testenv` in the
-//! user's cache folder). What is nowhere is built into the cache, once, which takes Go 1.26 and some minutes.
+//! `etcd`, `kube-apiserver`, `kube-controller-manager`, `kubectl`, `mongodb-wire` (FerretDB), `oidc-issuer` and `coredns` are
+//! each looked for in the folder that `KUBEBUILDER_ASSETS` names, then on `PATH`, then in a cache (`DCM_TESTENV_CACHE`, or `dcm-testenv` in
+//! the user's cache folder). What is nowhere is built into the cache, once, which takes Go 1.26 and some minutes.
 //!
 //! # Logs
 //! Each environment has a folder below the system's folder for temporary files. It is kept, and its path printed, when a
@@ -53,6 +53,7 @@
 pub mod audit;
 pub mod certificates;
 mod cluster;
+pub mod coredns;
 pub mod effort;
 mod environment;
 mod error;
@@ -73,6 +74,7 @@ pub mod standalone;
 pub use self::audit::{AuditEvent, AuditFilter, AuditLog, Stage};
 pub use self::certificates::Identity;
 pub use self::cluster::{Cluster, Route};
+pub use self::coredns::CoreDns;
 pub use self::environment::{Builder, Environment, START_TIMEOUT};
 pub use self::error::Error;
 pub use self::issuer::Issuer;

@@ -40,17 +40,20 @@ pub enum Program {
     FerretDb,
     /// `oidc-issuer`: an OpenID Connect issuer.
     OidcIssuer,
+    /// `coredns`: the DNS server of Kubernetes clusters.
+    CoreDns,
 }
 
 impl Program {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Etcd,
         Self::ApiServer,
         Self::ControllerManager,
         Self::Kubectl,
         Self::FerretDb,
         Self::OidcIssuer,
+        Self::CoreDns,
     ];
 
     /// The name of the file.
@@ -62,6 +65,7 @@ impl Program {
             Self::Kubectl => "kubectl",
             Self::FerretDb => "mongodb-wire",
             Self::OidcIssuer => "oidc-issuer",
+            Self::CoreDns => "coredns",
         }
     }
 
@@ -71,6 +75,7 @@ impl Program {
             Self::Etcd | Self::ApiServer | Self::ControllerManager | Self::Kubectl => module::KUBERNETES,
             Self::FerretDb => module::FERRETDB,
             Self::OidcIssuer => module::ISSUER,
+            Self::CoreDns => module::COREDNS,
         }
     }
 }

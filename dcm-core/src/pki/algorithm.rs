@@ -135,7 +135,7 @@ pub fn unsupported_key(certificate_der: &[u8]) -> Option<Unsupported> {
 
 /// A key that is supported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Key {
+pub(crate) enum Key {
     P256,
     P384,
     P521,
@@ -145,7 +145,7 @@ pub(super) enum Key {
 
 /// A kind of signature that is supported, with its hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Signature {
+pub(crate) enum Signature {
     Ecdsa(Hash),
     Rsa(Hash),
     RsaPss(Hash),
@@ -154,7 +154,7 @@ pub(super) enum Signature {
 
 /// A hash that is supported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Hash {
+pub(crate) enum Hash {
     Sha256,
     Sha384,
     Sha512,
@@ -180,7 +180,7 @@ impl Hash {
 }
 
 /// The key, or the name of one that is not supported.
-pub(super) fn check_key(key: &SubjectPublicKeyInfo<'_>) -> Result<Key, String> {
+pub(crate) fn check_key(key: &SubjectPublicKeyInfo<'_>) -> Result<Key, String> {
     let name = || algorithm_names::key(&key.algorithm);
     let Ok(parsed) = key.parsed() else { return Err(format!("{}, and unreadable", name())) };
     match parsed {
@@ -205,7 +205,7 @@ pub(super) fn check_key(key: &SubjectPublicKeyInfo<'_>) -> Result<Key, String> {
 
 impl Signature {
     /// The signature's kind and hash; none when it is not supported.
-    pub(super) fn read(algorithm: &AlgorithmIdentifier<'_>) -> Option<Self> {
+    pub(crate) fn read(algorithm: &AlgorithmIdentifier<'_>) -> Option<Self> {
         let id = algorithm.algorithm.to_id_string();
         let (kind, hash): (fn(Hash) -> Self, _) = match id.as_str() {
             "1.2.840.10045.4.3.2" => (Self::Ecdsa, Hash::Sha256),
@@ -222,7 +222,7 @@ impl Signature {
     }
 
     /// How a signature of this kind by a key is verified; none when no such key makes one.
-    pub(super) fn verification(self, key: Key) -> Option<&'static dyn VerificationAlgorithm> {
+    pub(crate) fn verification(self, key: Key) -> Option<&'static dyn VerificationAlgorithm> {
         use Hash::{Sha256, Sha384, Sha512};
         Some(match (self, key) {
             (Self::Ecdsa(Sha256), Key::P256) => &signature::ECDSA_P256_SHA256_ASN1,
@@ -260,7 +260,7 @@ fn pss_hash(algorithm: &AlgorithmIdentifier<'_>) -> Option<Hash> {
 }
 
 /// The name of a signature's algorithm. For RSASSA-PSS with the hash and the salt, which decide whether it is supported.
-pub(super) fn signature_name(algorithm: &AlgorithmIdentifier<'_>) -> String {
+pub(crate) fn signature_name(algorithm: &AlgorithmIdentifier<'_>) -> String {
     let id = algorithm.algorithm.to_id_string();
     if id != RSA_PSS {
         return algorithm_names::signature(&id);

@@ -1,14 +1,10 @@
 //! The check of a certificate that a cluster handed out.
 
-use data_encoding::HEXLOWER;
 use jiff::{SignedDuration, Timestamp};
 use x509_parser::certificate::X509Certificate;
-use x509_parser::pem::Pem;
-use x509_parser::prelude::FromDer;
-use x509_parser::time::ASN1Time;
 
-use super::distinguished_name;
 use super::request::{self, RequestRefused};
+use super::{distinguished_name, x509};
 use crate::subject::Subject;
 
 /// Largest text of certificates, in bytes of PEM: an authority's bundle may hold some dozens.
@@ -134,7 +130,7 @@ pub fn check_certificate(
     let skew = SignedDuration::from_secs(CLOCK_SKEW_SECONDS_MAX);
     let lifetime = not_after.duration_since(not_before);
     let is_shortened = asked(expected).is_some_and(|asked| lifetime + skew < asked);
-    let serial_hex = serial_hex(certificate);
+    let serial_hex = x509::serial_hex(certificate);
     Ok(CertificateFacts {
         not_before,
         not_after,
@@ -150,7 +146,8 @@ pub fn check_certificate(
 /// [`CertificateRefused`] when the text is too large or isn't PEM of certificates.
 pub fn authorities_not_after(authorities_pem: &str) -> Result<Timestamp, CertificateRefused> {
     let ders = blocks(authorities_pem)?;
-    let ends = parse(&ders)?.iter().map(|certificate| timestamp(certificate.validity().not_after)).max();
+    let ends =
+        parse(&ders)?.iter().map(|certificate| x509::timestamp(certificate.validity().not_after)).max();
     ends.ok_or(CertificateRefused::NotCertificates)
 }
 
@@ -158,21 +155,11 @@ fn blocks(text: &str) -> Result<Vec<Vec<u8>>, CertificateRefused> {
     if text.len() > CERTIFICATES_BYTES_MAX {
         return Err(CertificateRefused::TooLarge);
     }
-    Pem::iter_from_buffer(text.as_bytes())
-        .map(|block| match block {
-            Ok(block) if block.label == "CERTIFICATE" => Ok(block.contents),
-            Ok(_) | Err(_) => Err(CertificateRefused::NotCertificates),
-        })
-        .collect()
+    x509::blocks(text).ok_or(CertificateRefused::NotCertificates)
 }
 
 fn parse(ders: &[Vec<u8>]) -> Result<Vec<X509Certificate<'_>>, CertificateRefused> {
-    ders.iter()
-        .map(|der| match X509Certificate::from_der(der) {
-            Ok(([], certificate)) => Ok(certificate),
-            Ok(_) | Err(_) => Err(CertificateRefused::NotCertificates),
-        })
-        .collect()
+    x509::certificates(ders).ok_or(CertificateRefused::NotCertificates)
 }
 
 fn check_identity(
@@ -201,8 +188,8 @@ fn check_validity(
     expected: &Expected<'_>,
 ) -> Result<(Timestamp, Timestamp), CertificateRefused> {
     let now = expected.now;
-    let not_before = timestamp(certificate.validity().not_before);
-    let not_after = timestamp(certificate.validity().not_after);
+    let not_before = x509::timestamp(certificate.validity().not_before);
+    let not_after = x509::timestamp(certificate.validity().not_after);
     let skew = SignedDuration::from_secs(CLOCK_SKEW_SECONDS_MAX);
     if not_before.duration_since(now) > skew {
         return Err(CertificateRefused::NotYetValid { not_before, now });
@@ -223,16 +210,4 @@ fn check_validity(
 
 fn asked(expected: &Expected<'_>) -> Option<SignedDuration> {
     expected.lifetime_seconds.map(|seconds| SignedDuration::from_secs(seconds.into()))
-}
-
-/// A date beyond what a timestamp can be, such as the `99991231235959Z` that means "never", is the last timestamp.
-fn timestamp(time: ASN1Time) -> Timestamp {
-    let seconds = time.timestamp().clamp(Timestamp::MIN.as_second(), Timestamp::MAX.as_second());
-    Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX)
-}
-
-fn serial_hex(certificate: &X509Certificate<'_>) -> String {
-    let bytes = certificate.raw_serial();
-    let bytes = if bytes.len() > 1 && bytes[0] == 0 { &bytes[1..] } else { bytes };
-    HEXLOWER.encode(bytes)
 }

@@ -1,8 +1,9 @@
 //! Keys from the system's randomness.
 
-use rcgen::{CertificateParams, DistinguishedName, DnType, KeyPair, PKCS_RSA_SHA256, RsaKeySize};
+use rcgen::{CertificateParams, KeyPair, PKCS_RSA_SHA256, RsaKeySize};
 use secrecy::zeroize::Zeroize;
 
+use super::distinguished_name;
 use crate::port::key_source::{Error, KeyAndRequest, KeySource, KeyType};
 use crate::secret::Secret;
 use crate::subject::Subject;
@@ -32,13 +33,8 @@ fn pair(key: KeyType) -> Result<KeyPair, rcgen::Error> {
 }
 
 fn request(subject: &Subject, pair: &KeyPair) -> Result<String, rcgen::Error> {
-    let mut name = DistinguishedName::new();
-    if let Some(organization) = subject.organization() {
-        name.push(DnType::OrganizationName, organization);
-    }
-    name.push(DnType::CommonName, subject.common_name());
     let mut parameters = CertificateParams::default();
-    parameters.distinguished_name = name;
+    parameters.distinguished_name = distinguished_name::of(subject);
     parameters.serialize_request(pair)?.pem()
 }
 

@@ -6,19 +6,20 @@
 //! - [`authorities_not_after`] reads when the trust in a cluster's authorities ends.
 //! - [`unsupported_key`], [`unsupported_signature`] and [`unsupported_signer`] name the algorithm of a certificate that is not supported.
 //!
-//! Nothing here parses a private key, and nothing reads the time: it is an argument. A request with requested
+//! Nothing here parses a private key ([`crate::authority`] does), and nothing reads the time: it is an argument. A request with requested
 //! extensions or any other attribute is refused, whatever it asks for: how a certificate may be used is what we ask
 //! the cluster for, so an extension could only repeat it or change it (the signer of Kubernetes takes over requested
 //! alternative names).
 
-mod algorithm;
+pub(crate) mod algorithm;
 mod algorithm_names;
 mod certificate;
-mod distinguished_name;
+pub(crate) mod distinguished_name;
 mod keys;
 mod request;
 #[cfg(test)]
 mod tests;
+pub(crate) mod x509;
 
 pub use crate::subject::REQUEST_BYTES_MAX;
 pub use algorithm::{

@@ -16,8 +16,8 @@ use serde_json::{Value, json};
 use crate::hash::ContentHash;
 use crate::logical_cloud::{AccountSeed, Epoch, LogicalCloud, LogicalCloudUid, RequestNonce, Serial};
 use crate::name::{
-    ContextId, DNS_LABEL_MAX, DNS_SUBDOMAIN_MAX, LogicalCloudName, PermissionName, ProjectName, QuotaName,
-    UserName, is_dns_subdomain, is_label_value,
+    ClusterId, ContextId, DNS_LABEL_MAX, DNS_SUBDOMAIN_MAX, LogicalCloudName, PermissionName, ProjectName,
+    QuotaName, TrustDomain, UserName, is_dns_label, is_dns_subdomain, is_label_value,
 };
 use crate::subject::{SUBJECT_PART_MAX, Subject};
 
@@ -109,6 +109,40 @@ impl<'a> Identity<'a> {
         }
     }
 
+    /// The trust domain of the cloud's mesh: `cloud.project`, each with a hash where it is no DNS label.
+    #[must_use]
+    pub fn trust_domain(&self) -> TrustDomain {
+        let [cloud, project] = [self.cloud.as_str(), self.project.as_str()].map(label);
+        TrustDomain::new(format!("{cloud}.{project}")).expect("two DNS labels are a trust domain")
+    }
+
+    /// The subject of the cloud's root authority.
+    #[must_use]
+    pub fn root_subject(&self) -> Subject {
+        self.authority_subject("root")
+    }
+
+    /// The subject of the cloud's authority for one cluster.
+    #[must_use]
+    pub fn intermediate_subject(&self, cluster: &ClusterId) -> Subject {
+        self.authority_subject(&cluster.to_string())
+    }
+
+    /// `dcm:project:cloud:uid:part` or, where that is longer than a common name may be, `dcm:part:hash`. A cluster's part has a slash, so
+    /// that it is never the root's.
+    fn authority_subject(&self, part: &str) -> Subject {
+        let Self { project, cloud, uid } = self;
+        let readable = format!("{PREFIX}:{project}:{cloud}:{uid}:{part}");
+        let name = if readable.len() <= SUBJECT_PART_MAX {
+            readable
+        } else {
+            let hash = self.hash("authority", &[part.into()]);
+            let room = SUBJECT_PART_MAX - PREFIX.len() - 2 - SUBJECT_HASH_DIGITS;
+            format!("{PREFIX}:{}:{}", cut(part, room), hash.short(SUBJECT_HASH_DIGITS))
+        };
+        Subject::new(&name, Some(&self.organization())).expect("made to fit")
+    }
+
     /// A role and its binding outside the cloud's namespace: a ClusterRole, or a Role in another namespace.
     #[must_use]
     pub fn role_outside(&self, permission: &PermissionName) -> String {
@@ -194,6 +228,14 @@ pub fn label_value(name: &str) -> String {
     with_hash(name, &ContentHash::of_bytes(name.as_bytes()), DNS_LABEL_MAX)
 }
 
+/// A name as a DNS label: itself where it is legal.
+fn label(name: &str) -> String {
+    if is_dns_label(name) && !ends_with_hash(name) {
+        return name.to_owned();
+    }
+    with_hash(name, &ContentHash::of_bytes(name.as_bytes()), DNS_LABEL_MAX)
+}
+
 /// A name as a DNS subdomain: itself where it is legal.
 fn subdomain(name: &str) -> String {
     if is_dns_subdomain(name) && !ends_with_hash(name) {
@@ -250,6 +292,40 @@ mod tests {
         assert_eq!(subject.common_name().len(), SUBJECT_PART_MAX);
         assert!(subject.common_name().starts_with("dcm:uuu"));
         assert!(subject.organization().unwrap().len() <= SUBJECT_PART_MAX);
+    }
+
+    #[test]
+    fn authorities_of_clouds_and_of_clusters_have_subjects_of_their_own_and_clouds_their_trust_domains() {
+        let uid = LogicalCloudUid::from_random(7);
+        let (project, cloud, _) = names("retail", "shop", "ann");
+        let identity = Identity { project: &project, cloud: &cloud, uid };
+        let [one, other] = ["aws/edge-1", "aws/edge-2"].map(|name| name.parse::<ClusterId>().unwrap());
+        assert_eq!(identity.root_subject().common_name(), "dcm:retail:shop:0000000000000007:root");
+        assert_eq!(
+            identity.intermediate_subject(&one).common_name(),
+            "dcm:retail:shop:0000000000000007:aws/edge-1"
+        );
+        assert_eq!(identity.trust_domain().as_str(), "shop.retail");
+
+        let (project, long, _) = names(&"p".repeat(128), &"c".repeat(128), "u");
+        let identity = Identity { project: &project, cloud: &long, uid };
+        let subjects = [
+            identity.root_subject(),
+            identity.intermediate_subject(&one),
+            identity.intermediate_subject(&other),
+        ];
+        for (index, subject) in subjects.iter().enumerate() {
+            assert!(subject.common_name().len() <= SUBJECT_PART_MAX, "{subject}");
+            assert!(!subjects[..index].contains(subject), "{subject}");
+        }
+        // A dot in a name makes no other cloud's domain.
+        let (dotted, project, _) = names("b.c", "a", "u");
+        let (plain, cloud, _) = names("c", "a.b", "u");
+        let domains = [
+            Identity { project: &dotted, cloud: &project, uid }.trust_domain(),
+            Identity { project: &plain, cloud: &cloud, uid }.trust_domain(),
+        ];
+        assert_ne!(domains[0], domains[1]);
     }
 
     #[test]

@@ -15,5 +15,6 @@ mod namespaced;
 mod programs;
 mod reads;
 mod sizes;
+mod stub_domain;
 mod watching;
 mod writes;

@@ -69,6 +69,20 @@ pub(super) const ISSUER: Module = Module {
     duration: "about a minute",
 };
 
+/// CoreDNS.
+pub(super) const COREDNS: Module = Module {
+    name: "coredns",
+    files: &[
+        ("go.mod", include_str!("../../servers/coredns/go.mod")),
+        ("go.sum", include_str!("../../servers/coredns/go.sum")),
+        ("loopback.go", include_str!("../../servers/coredns/loopback.go")),
+        ("main.go", include_str!("../../servers/coredns/main.go")),
+    ],
+    linker_flags: "-s -w",
+    programs: &["coredns"],
+    duration: "2 to 3 minutes",
+};
+
 impl Module {
     /// The folder of this state of the source in a cache.
     pub(super) fn folder(&self, cache: &Path) -> PathBuf {

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 mod common;
+mod coredns;
 mod faults;
 mod issuer;
 mod leaves_nothing;
