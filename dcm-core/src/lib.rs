@@ -29,6 +29,8 @@
 mod hexadecimal;
 #[cfg(feature = "logical-cloud")]
 mod json;
+#[cfg(any(feature = "pki", feature = "yaml"))]
+mod pem_block;
 #[cfg(feature = "logical-cloud")]
 mod pod_security;
 #[macro_use]

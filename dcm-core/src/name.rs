@@ -46,6 +46,9 @@ pub const LABEL_VALUE_RULE: &str = "1 to 63 of letters, digits, '-', '_' and '.'
 pub const DNS_ZONE_RULE: &str = "at most 253 characters: labels of 1 to 63 lower-case letters, digits and '-', each beginning and ending with a letter \
      or digit, joined by dots; the last one must have a letter and must not be `arpa`, `local`, `localhost` or `svc`";
 
+/// Longest trust domain, in bytes (SPIFFE ID, section 2.3).
+pub const TRUST_DOMAIN_MAX: usize = 255;
+
 /// The rule of trust domains (SPIFFE ID, section 2.1).
 pub const TRUST_DOMAIN_RULE: &str = "1 to 255 of lower-case letters, digits, '-', '_' and '.'";
 
@@ -125,7 +128,7 @@ pub fn is_dns_zone(text: &str) -> bool {
 #[must_use]
 pub fn is_trust_domain(text: &str) -> bool {
     let is_legal = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
-    (1..=255).contains(&text.len()) && text.bytes().all(is_legal)
+    (1..=TRUST_DOMAIN_MAX).contains(&text.len()) && text.bytes().all(is_legal)
 }
 
 fn invalid(kind: &'static str, value: &str, rule: &'static str) -> InvalidName {

@@ -130,6 +130,23 @@ impl CoreDns {
         write(self.server.folder(), COREFILE, text).map(drop)
     }
 
+    /// Waits until a name is resolved so, as after a change of the Corefile that the plugin `reload` has to find. It waits without end, so set a
+    /// limit.
+    ///
+    /// # Errors
+    /// As [`Self::resolve`].
+    pub async fn until_resolved(
+        &self,
+        name: &str,
+        expected: Option<&[Ipv4Addr]>,
+    ) -> Result<(), ResolveError> {
+        let runtime = runtime::handle()?;
+        while self.resolve(name).await?.as_deref() != expected {
+            runtime::run(runtime, tokio::time::sleep(POLL_INTERVAL)).await;
+        }
+        Ok(())
+    }
+
     /// Asks for the IPv4 addresses of a name. None when the name does not exist.
     ///
     /// # Errors

@@ -14,6 +14,7 @@ use x509_parser::pem::Pem;
 
 use super::{Authority, AuthorityFacts};
 use crate::name::TrustDomain;
+use crate::pem_block;
 use crate::pki::algorithm::{self, KEYS, SIGNATURES, Signature};
 use crate::pki::{CERTIFICATES_BYTES_MAX, distinguished_name, x509};
 use crate::secret::Secret;
@@ -67,18 +68,18 @@ impl Refused {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
     /// It is not for an authority.
-    #[error("it must be the certificate of an authority (basic constraints with CA)")]
+    #[error("its basic constraints must have CA set to true")]
     NotAuthority,
     /// It may not sign certificates and revocation lists.
-    #[error("its key usages must have the signing of certificates and of revocation lists")]
+    #[error("its key usages must include keyCertSign and cRLSign")]
     KeyUsage,
-    /// Fewer authorities may be below it than are.
+    /// Its path length is too small for the authorities below it.
     #[error("its path length must be at least {needed}")]
     PathLength {
         /// How many authorities are below it.
         needed: u32,
     },
-    /// An extension limits what its workloads may be, and is not supported: name constraints, and what is critical and unknown.
+    /// An extension is not supported: name constraints, or a critical one that is unknown.
     #[error("its extension {oid} is not supported")]
     Extension {
         /// The object identifier.
@@ -121,10 +122,10 @@ pub enum Fault {
         issuer: &'static str,
     },
     /// It has the name of its issuer and is no root.
-    #[error("its subject must be another one than its issuer's")]
+    #[error("its subject must differ from its issuer's")]
     SelfIssued,
-    /// It is valid when its issuer is not.
-    #[error("it must be valid only while its issuer is ({not_before} to {not_after})")]
+    /// Its validity exceeds its issuer's.
+    #[error("its validity must be within its issuer's, {not_before} to {not_after}")]
     Outlives {
         /// When the issuer's validity begins.
         not_before: Timestamp,
@@ -166,7 +167,7 @@ pub(super) fn authority(certificates_pem: &str, key: &Secret) -> Result<Authorit
         checked.map_err(|fault| refused(&facts, index, fault))?;
     }
     let key = check_key(key, &certificates[0], &facts[0])?;
-    let chain = ders.iter().map(|der| x509::pem("CERTIFICATE", der)).collect();
+    let chain = ders.iter().map(|der| pem_block::write("CERTIFICATE", der)).collect();
     Ok(Authority { chain, facts, key })
 }
 
@@ -201,7 +202,7 @@ fn facts(certificate: &X509Certificate<'_>, der: &[u8]) -> AuthorityFacts {
     }
 }
 
-/// The certificate alone, with so many authorities below it.
+/// Checks a certificate by itself. `below` counts the authorities below it in the chain.
 fn check_one(certificate: &X509Certificate<'_>, below: usize, facts: &AuthorityFacts) -> Result<(), Fault> {
     if !certificate.is_ca() {
         return Err(Fault::NotAuthority);
@@ -218,7 +219,7 @@ fn check_one(certificate: &X509Certificate<'_>, below: usize, facts: &AuthorityF
     algorithm::check_key(certificate.public_key()).map(drop).map_err(|found| Fault::Key { found })
 }
 
-/// Extensions that a verifier of workloads must take into account, and that are not: they would be found when a mesh fails.
+/// Refuses extensions that restrict workloads: verifiers in the mesh would apply them, and refuse workloads at run time.
 fn check_extensions(certificate: &X509Certificate<'_>) -> Result<(), Fault> {
     for extension in certificate.extensions() {
         let is_supported = match extension.parsed_extension() {
@@ -249,7 +250,7 @@ fn check_extensions(certificate: &X509Certificate<'_>) -> Result<(), Fault> {
     if is_plain { Ok(()) } else { Err(Fault::Subject) }
 }
 
-/// The certificate against its issuer: name, signature and validity.
+/// Checks a certificate against its issuer: name, signature and validity.
 fn check_issuer(
     certificate: &X509Certificate<'_>,
     (issuer, issuer_facts): (&X509Certificate<'_>, &AuthorityFacts),
@@ -306,7 +307,7 @@ fn check_block(
     if public != certificate.public_key().raw {
         return Err(Refused::OtherKey { subject: facts.subject.clone() });
     }
-    Ok(Secret::new(x509::pem(label, &block.contents)))
+    Ok(Secret::new(pem_block::write(label, &block.contents)))
 }
 
 /// The trust domain of an authority's SPIFFE ID: a URI without a path.

@@ -6,10 +6,9 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use rcgen::{
     BasicConstraints, CertificateParams, CertificateSigningRequestParams, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose, PublicKey, PublicKeyData, SanType, SerialNumber, date_time_ymd,
+    KeyUsagePurpose, PublicKey, SanType, date_time_ymd,
 };
 use secrecy::zeroize::Zeroize;
-use sha2::{Digest, Sha256};
 use x509_parser::pem::Pem;
 
 use super::check::{Fault, refused};
@@ -25,9 +24,6 @@ pub const LIFETIME_MIN: SignedDuration = SignedDuration::from_hours(1);
 
 /// Longest lifetime of an authority, about 25 years.
 pub const LIFETIME_MAX: SignedDuration = SignedDuration::from_hours(25 * 365 * 24);
-
-/// Bytes of a serial number (RFC 5280 allows 20).
-const SERIAL_BYTES: usize = 16;
 
 /// Settings for making an authority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +42,17 @@ impl Profile {
     /// An intermediate authority of a cluster: ECDSA P-256, one year.
     pub const INTERMEDIATE: Self =
         Self { key: KeyType::EcdsaP256, lifetime: SignedDuration::from_hours(365 * 24) };
+}
+
+/// An authority before it is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    /// Its subject, which must differ from its issuer's.
+    pub subject: Subject,
+    /// Its trust domain, which is also its issuer's.
+    pub trust_domain: TrustDomain,
+    /// Its key and lifetime.
+    pub profile: Profile,
 }
 
 /// Why an authority was not made.
@@ -96,16 +103,14 @@ impl Authority {
     /// [`IssueError`] for a lifetime out of its limits, and when no key or no certificate could be made.
     pub fn create_root(
         keys: &dyn KeySource,
-        subject: &Subject,
-        domain: &TrustDomain,
-        profile: &Profile,
+        template: &Template,
         now: Timestamp,
     ) -> Result<Self, IssueError> {
-        let made = make_key(keys, subject, profile)?;
+        let made = make_key(keys, template)?;
         let mut pair = key_pair(&made.key)?;
-        let validity = Validity { begin: dated_back(now), end: end(now, profile) };
-        let certificate = parameters(subject, domain, 1, &validity, &pair, &[])
-            .and_then(|parameters| parameters.self_signed(&pair));
+        let validity = Validity { begin: dated_back(now), end: end(now, template) };
+        let certificate =
+            parameters(template, 1, &validity).and_then(|parameters| parameters.self_signed(&pair));
         pair.zeroize();
         checked(&certificate?.pem(), &made.key, now)
     }
@@ -120,21 +125,19 @@ impl Authority {
     pub fn issue(
         &self,
         keys: &dyn KeySource,
-        subject: &Subject,
-        domain: &TrustDomain,
-        profile: &Profile,
+        template: &Template,
         now: Timestamp,
     ) -> Result<Self, IssueError> {
-        self.check_issuer(domain, now).map_err(IssueError::Issuer)?;
+        self.check_issuer(&template.trust_domain, now).map_err(IssueError::Issuer)?;
         let own = self.facts();
-        let made = make_key(keys, subject, profile)?;
+        let made = make_key(keys, template)?;
         let public = CertificateSigningRequestParams::from_pem(&made.request)?.public_key;
         let validity = Validity {
             begin: dated_back(now).max(own.not_before),
-            end: end(now, profile).min(own.not_after),
+            end: end(now, template).min(own.not_after),
         };
         let mut pair = key_pair(&self.key)?;
-        let certificate = self.sign(subject, domain, &validity, &public, &pair);
+        let certificate = self.sign(template, &validity, &public, &pair);
         pair.zeroize();
         let chain: String = [certificate?].into_iter().chain(self.chain.iter().cloned()).collect();
         checked(&chain, &made.key, now)
@@ -156,15 +159,13 @@ impl Authority {
 
     fn sign(
         &self,
-        subject: &Subject,
-        domain: &TrustDomain,
+        template: &Template,
         validity: &Validity,
         public: &PublicKey,
         pair: &KeyPair,
     ) -> Result<String, IssueError> {
         let issuer = Issuer::from_ca_cert_pem(self.certificate(), pair)?;
-        let salt = self.facts().fingerprint_sha256.as_bytes();
-        let mut parameters = parameters(subject, domain, 0, validity, public, salt)?;
+        let mut parameters = parameters(template, 0, validity)?;
         parameters.use_authority_key_identifier_extension = true;
         Ok(parameters.signed_by(public, &issuer)?.pem())
     }
@@ -181,8 +182,8 @@ fn dated_back(now: Timestamp) -> Timestamp {
     now.saturating_sub(SignedDuration::from_secs(CLOCK_SKEW_SECONDS_MAX)).unwrap_or(Timestamp::MIN)
 }
 
-fn end(now: Timestamp, profile: &Profile) -> Timestamp {
-    now.saturating_add(profile.lifetime).unwrap_or(Timestamp::MAX)
+fn end(now: Timestamp, template: &Template) -> Timestamp {
+    now.saturating_add(template.profile.lifetime).unwrap_or(Timestamp::MAX)
 }
 
 /// The pair of a key in PEM; what is decoded on the way is wiped.
@@ -194,44 +195,31 @@ fn key_pair(key: &Secret) -> Result<KeyPair, IssueError> {
     Ok(pair?)
 }
 
-fn make_key(keys: &dyn KeySource, subject: &Subject, profile: &Profile) -> Result<KeyAndRequest, IssueError> {
-    if !(LIFETIME_MIN..=LIFETIME_MAX).contains(&profile.lifetime) {
-        return Err(IssueError::Lifetime { found: profile.lifetime });
+fn make_key(keys: &dyn KeySource, template: &Template) -> Result<KeyAndRequest, IssueError> {
+    let Profile { key, lifetime } = template.profile;
+    if !(LIFETIME_MIN..=LIFETIME_MAX).contains(&lifetime) {
+        return Err(IssueError::Lifetime { found: lifetime });
     }
-    Ok(keys.issue_of(profile.key, subject)?)
+    Ok(keys.issue_of(key, &template.subject)?)
 }
 
+/// The serial number is rcgen's default, a digest of the new key: each key is used for one certificate.
 fn parameters(
-    subject: &Subject,
-    domain: &TrustDomain,
+    template: &Template,
     path_length: u8,
     validity: &Validity,
-    public: &impl PublicKeyData,
-    salt: &[u8],
 ) -> Result<CertificateParams, rcgen::Error> {
     let mut parameters = CertificateParams::default();
-    parameters.distinguished_name = distinguished_name::of(subject);
+    parameters.distinguished_name = distinguished_name::of(&template.subject);
     parameters.is_ca = IsCa::Ca(BasicConstraints::Constrained(path_length));
     parameters.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
     // The SPIFFE ID of a trust domain (X.509-SVID, section 3.2): an authority has no path.
-    parameters.subject_alt_names = vec![SanType::URI(format!("spiffe://{domain}").try_into()?)];
+    let id = format!("spiffe://{}", template.trust_domain);
+    parameters.subject_alt_names = vec![SanType::URI(id.try_into()?)];
     let since_epoch = |time: Timestamp| Duration::from_secs(u64::try_from(time.as_second()).unwrap_or(0));
     parameters.not_before = date_time_ymd(1970, 1, 1) + since_epoch(validity.begin);
     parameters.not_after = date_time_ymd(1970, 1, 1) + since_epoch(validity.end);
-    parameters.serial_number = Some(serial(&public.subject_public_key_info(), validity.begin, salt));
     Ok(parameters)
-}
-
-/// A serial number that no other certificate of the issuer has: keys are random, and each is used once.
-fn serial(public: &[u8], begin: Timestamp, salt: &[u8]) -> SerialNumber {
-    let mut hasher = Sha256::new();
-    for part in [public, &begin.as_second().to_be_bytes(), salt] {
-        hasher.update(part);
-    }
-    let mut bytes = hasher.finalize()[..SERIAL_BYTES].to_vec();
-    // Positive, and of the same length each time.
-    bytes[0] = (bytes[0] & 0x7f) | 0x40;
-    SerialNumber::from_slice(&bytes)
 }
 
 fn checked(chain: &str, key: &Secret, now: Timestamp) -> Result<Authority, IssueError> {

@@ -10,15 +10,20 @@
 //! validity.
 //!
 //! ```
-//! use dcm_core::authority::{Authority, Profile};
+//! use dcm_core::authority::{Authority, Profile, Template};
 //! use dcm_core::name::TrustDomain;
 //! use dcm_core::pki::SystemKeys;
 //! use dcm_core::subject::Subject;
 //!
 //! let now = "2030-01-01T00:00:00Z".parse()?;
-//! let domain = TrustDomain::new("lc1.proj1")?;
-//! let root = Authority::create_root(&SystemKeys, &Subject::new("lc1 root", None)?, &domain, &Profile::ROOT, now)?;
-//! let edge = root.issue(&SystemKeys, &Subject::new("lc1 edge-1", None)?, &domain, &Profile::INTERMEDIATE, now)?;
+//! let of_root = Template {
+//!     subject: Subject::new("lc1 root", None)?,
+//!     trust_domain: TrustDomain::new("lc1.proj1")?,
+//!     profile: Profile::ROOT,
+//! };
+//! let root = Authority::create_root(&SystemKeys, &of_root, now)?;
+//! let of_edge = Template { subject: Subject::new("lc1 edge-1", None)?, profile: Profile::INTERMEDIATE, ..of_root };
+//! let edge = root.issue(&SystemKeys, &of_edge, now)?;
 //! assert_eq!(edge.ca_certs().root_certs, [root.certificate()]);
 //! assert_eq!(edge.facts().not_after.to_string(), "2031-01-01T00:00:00Z");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -38,15 +43,13 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::name::TrustDomain;
+use crate::pki::renewal::{RENEWAL, part};
 #[cfg(doc)]
 use crate::port::key_source::KeySource;
 use crate::secret::Secret;
 
 pub use check::{CHAIN_MAX, Fault, Refused};
-pub use issue::{IssueError, LIFETIME_MAX, LIFETIME_MIN, Profile};
-
-/// Part of a validity after which an intermediate authority is renewed, so that two thirds are used and a third is left for tries.
-const RENEWAL: (i32, i32) = (2, 3);
+pub use issue::{IssueError, LIFETIME_MAX, LIFETIME_MIN, Profile, Template};
 
 /// A certificate authority: its certificate, its private key, and the certificates from it up to its root.
 ///
@@ -95,9 +98,8 @@ impl AuthorityFacts {
     /// When the authority is renewed: after two thirds of its validity.
     #[must_use]
     pub fn renewal(&self) -> Timestamp {
-        let (numerator, denominator) = RENEWAL;
-        let life = self.not_after.duration_since(self.not_before);
-        self.not_before.saturating_add(life / denominator * numerator).unwrap_or(Timestamp::MAX)
+        let lifetime = self.not_after.duration_since(self.not_before);
+        self.not_before.saturating_add(part(lifetime, RENEWAL)).unwrap_or(Timestamp::MAX)
     }
 }
 

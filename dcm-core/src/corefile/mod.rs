@@ -62,18 +62,27 @@ enum Item {
 pub struct ServerBlock {
     addresses: Vec<Address>,
     plugins: Vec<Plugin>,
-    /// The texts of the tokens after its opening brace.
-    body: Vec<String>,
     span: Range<usize>,
     line: usize,
 }
 
-/// A plugin of a server block, with the arguments before its braces.
+/// A plugin of a server block, or an import in its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Plugin {
-    name: String,
-    arguments: Vec<String>,
+    /// Its name, and its arguments before its braces.
+    words: Vec<String>,
+    has_braces: bool,
     line: usize,
+}
+
+impl Plugin {
+    fn is(&self, name: &str) -> bool {
+        self.words.first().is_some_and(|first| first == name)
+    }
+
+    fn arguments(&self) -> &[String] {
+        self.words.get(1..).unwrap_or_default()
+    }
 }
 
 /// An address of a server block, such as `example.org:53` or `tls://.`.
@@ -194,7 +203,7 @@ impl Address {
     /// of CoreDNS.
     #[must_use]
     pub fn zone(&self) -> Option<String> {
-        known_domain(self.host_and_port().0).filter(|_| !has_variable(&self.text))
+        (!has_variable(&self.text)).then(|| domain(self.host_and_port().0))
     }
 
     /// The address without its transport, and its port with the colon before it.
@@ -216,11 +225,12 @@ impl Address {
     }
 }
 
-/// A domain as it is compared: lower case, without a last dot. None where it depends on an environment variable of CoreDNS.
-fn known_domain(text: &str) -> Option<String> {
-    (!has_variable(text)).then(|| text.strip_suffix('.').unwrap_or(text).to_lowercase())
+/// A domain as it is compared: lower case, without a last dot.
+fn domain(text: &str) -> String {
+    text.strip_suffix('.').unwrap_or(text).to_lowercase()
 }
 
+/// True for a text that depends on an environment variable of CoreDNS.
 fn has_variable(text: &str) -> bool {
     text.contains("{$") || text.contains("{%")
 }

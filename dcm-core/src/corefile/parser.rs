@@ -64,7 +64,7 @@ struct Head {
 impl Parser<'_> {
     fn item(&mut self) -> Result<(), Unreadable> {
         if self.is("import") && self.begins_line() {
-            return self.import(false);
+            return self.import(false).map(drop);
         }
         let head = self.head()?;
         let snippet = match head.addresses.as_slice() {
@@ -130,7 +130,6 @@ impl Parser<'_> {
     fn block(&mut self, head: Head) -> Result<(), Unreadable> {
         let has_brace = self.is("{");
         self.next += usize::from(has_brace);
-        let body = self.next;
         // A block without braces goes to the end of the text, and needs no braces.
         let mut is_closed = !has_brace;
         let mut plugins = Vec::new();
@@ -142,31 +141,36 @@ impl Parser<'_> {
                     break;
                 }
                 "{" => return self.refused(DIRECTIVE_RULE),
-                "import" => self.import(true)?,
+                "import" => {
+                    let words = vec!["import".to_owned(), self.import(true)?];
+                    plugins.push(Plugin { words, has_braces: false, line: token.line });
+                }
                 _ => plugins.push(self.directive()?),
             }
         }
         // CoreDNS takes the closing brace of the last plugin for that of the block.
-        is_closed |= self.next > body && self.tokens.last().is_some_and(|token| token.text == "}");
+        is_closed |= !plugins.is_empty() && self.tokens.last().is_some_and(|token| token.text == "}");
         if !is_closed {
             return self.refused(CLOSE_RULE);
         }
         let span = self.span(head.begin);
         let line = self.tokens[head.begin].line;
-        let body = self.tokens[body..self.next].iter().map(|token| token.text.clone()).collect();
-        self.items.push(Item::Block(ServerBlock { addresses: head.addresses, plugins, body, span, line }));
+        self.items.push(Item::Block(ServerBlock { addresses: head.addresses, plugins, span, line }));
         Ok(())
     }
 
     /// A plugin with its arguments: the rest of its line, and of those of the braces that it opens.
     fn directive(&mut self) -> Result<Plugin, Unreadable> {
         let named = &self.tokens[self.next];
-        let mut plugin = Plugin { name: named.text.clone(), arguments: Vec::new(), line: named.line };
+        let mut plugin = Plugin { words: vec![named.text.clone()], has_braces: false, line: named.line };
         let mut depth = 0_usize;
         self.next += 1;
         while let Some(token) = self.tokens.get(self.next) {
             match token.text.as_str() {
-                "{" => depth += 1,
+                "{" => {
+                    depth += 1;
+                    plugin.has_braces = true;
+                }
                 _ if depth == 0 && self.begins_line() => return Ok(plugin),
                 "}" if depth == 0 => return self.refused(UNEXPECTED_RULE),
                 "}" => depth -= 1,
@@ -174,7 +178,7 @@ impl Parser<'_> {
                     self.import(true)?;
                     continue;
                 }
-                argument if depth == 0 => plugin.arguments.push(argument.to_owned()),
+                argument if depth == 0 => plugin.words.push(argument.to_owned()),
                 _ => {}
             }
             self.next += 1;
@@ -182,7 +186,8 @@ impl Parser<'_> {
         if depth == 0 { Ok(plugin) } else { self.refused(CLOSE_RULE) }
     }
 
-    fn import(&mut self, is_in_block: bool) -> Result<(), Unreadable> {
+    /// An import; returns its argument.
+    fn import(&mut self, is_in_block: bool) -> Result<String, Unreadable> {
         let begin = self.next;
         let line = self.tokens[begin].last_line();
         let is_argument = |token: &&Token| token.line == line;
@@ -198,7 +203,7 @@ impl Parser<'_> {
         self.next = begin + 2;
         let span = self.span(begin);
         self.items.push(Item::Import(Import { pattern: pattern.text.clone(), is_in_block, span }));
-        Ok(())
+        Ok(pattern.text.clone())
     }
 
     fn is(&self, text: &str) -> bool {

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use super::region::{self, Damaged};
 use super::{
-    Address, COREFILE_BYTES_MAX, Corefile, DNS_PORT, Plugin, ServerBlock, Unreadable, known_domain, lexer,
+    Address, COREFILE_BYTES_MAX, Corefile, DNS_PORT, Plugin, ServerBlock, Unreadable, domain, has_variable,
+    lexer,
 };
 use crate::name::{ContextId, DnsZone};
 
@@ -17,7 +18,7 @@ pub const CACHE_SECONDS: u32 = 30;
 /// Characters of a foreign address that a message shows.
 const SHOWN_MAX: usize = 200;
 
-/// Plugins of the root zone's server block without which a block of another zone listens elsewhere, or changes how the root zone is served.
+/// Plugins that set where and how a server block listens. A stub domain does not repeat them.
 const LISTENING_PLUGINS: [&str; 2] = ["bind", "multisocket"];
 
 /// A zone that a Corefile forwards to a resolver, on behalf of one app context.
@@ -84,7 +85,7 @@ pub enum LeftAlone {
         /// The line of the plugin.
         line: usize,
         /// The plugin.
-        plugin: String,
+        plugin: &'static str,
     },
     /// The Corefile has no server block. CoreDNS then serves its default one, which a first block would end.
     #[error("the Corefile has no server block; write the blocks that CoreDNS serves")]
@@ -206,11 +207,13 @@ impl StubDomain {
     /// The block that this value wrote, after a program dropped the comments around it, with the line break after it.
     fn find_unmarked(&self, corefile: &Corefile<'_>) -> Option<Range<usize>> {
         let addresses = self.addresses(corefile);
-        let words = self.plugins().join(" ");
-        let body: Vec<&str> = words.split(' ').chain(["}"]).collect();
+        let plugins = self.plugins();
+        let is_same =
+            |plugin: &Plugin, line: &String| !plugin.has_braces && line.split(' ').eq(&plugin.words);
         let is_ours = |block: &&ServerBlock| {
             block.addresses.iter().map(|address| &address.text).eq(&addresses)
-                && block.body == body
+                && block.plugins.len() == plugins.len()
+                && block.plugins.iter().zip(&plugins).all(|(plugin, line)| is_same(plugin, line))
                 && region::begins_line(corefile, block.span.start)
                 && !region::is_marked(corefile, block.span.start)
                 && !corefile.comments.iter().any(|comment| block.span.contains(&comment.span.start))
@@ -246,32 +249,38 @@ impl StubDomain {
                 Some(_) => {}
             }
         }
-        let mut of_cluster = block.plugins.iter().filter(|plugin| plugin.name == "kubernetes");
+        let mut of_cluster = block.plugins.iter().filter(|plugin| plugin.is("kubernetes"));
         of_cluster.try_for_each(|plugin| self.check_cluster(plugin, block))
     }
 
-    /// The zone against the domains of a plugin `kubernetes`. Without arguments it serves the zones of its block.
+    /// Checks the zone against the domains of a plugin `kubernetes`, which without arguments serves the zones of its block.
     fn check_cluster(&self, plugin: &Plugin, block: &ServerBlock) -> Result<(), LeftAlone> {
         let line = plugin.line;
-        let of_block = if plugin.arguments.is_empty() { block.addresses() } else { &[] };
-        let of_block = of_block.iter().filter_map(Address::zone).filter(|zone| !zone.is_empty());
-        let domains: Vec<String> = plugin.arguments.iter().cloned().chain(of_block).collect();
-        domains.iter().try_for_each(|argument| match known_domain(argument) {
-            None => Err(LeftAlone::ZoneUnknown { line, address: shown(argument) }),
-            Some(domain) if self.zone.contains(&domain) || self.zone.is_within(&domain) => {
-                Err(LeftAlone::ClusterDomain { zone: self.zone.clone(), line, domain: shown(argument) })
+        let arguments = plugin.arguments();
+        if let Some(unknown) = arguments.iter().find(|argument| has_variable(argument)) {
+            return Err(LeftAlone::ZoneUnknown { line, address: shown(unknown) });
+        }
+        let domains: Vec<String> = match arguments {
+            [] => block.addresses.iter().filter_map(Address::zone).filter(|zone| !zone.is_empty()).collect(),
+            given => given.iter().map(|argument| domain(argument)).collect(),
+        };
+        let overlaps = |domain: &&String| self.zone.contains(domain) || self.zone.is_within(domain);
+        match domains.iter().find(overlaps) {
+            Some(domain) => {
+                Err(LeftAlone::ClusterDomain { zone: self.zone.clone(), line, domain: shown(domain) })
             }
-            Some(_) => Ok(()),
-        })
+            None => Ok(()),
+        }
     }
 }
 
 fn check_listening(corefile: &Corefile<'_>) -> Result<(), LeftAlone> {
     let mut plugins = corefile.roots().flat_map(|block| &block.plugins);
-    match plugins.find(|plugin| LISTENING_PLUGINS.contains(&plugin.name.as_str())) {
-        Some(plugin) => Err(LeftAlone::Listening { line: plugin.line, plugin: plugin.name.clone() }),
-        None => Ok(()),
-    }
+    let found = plugins.find_map(|plugin| {
+        let name = LISTENING_PLUGINS.into_iter().find(|name| plugin.is(name))?;
+        Some(LeftAlone::Listening { line: plugin.line, plugin: name })
+    });
+    found.map_or(Ok(()), Err)
 }
 
 fn shown(text: &str) -> String {

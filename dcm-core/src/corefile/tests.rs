@@ -96,7 +96,14 @@ fn a_block_whose_marker_lines_were_dropped_belongs_to_the_context_that_wrote_it_
     assert_eq!(moved.undo(&text).unwrap(), text);
     // Without having written it, it belongs to others; so does one that was changed, has comments, or is not on a line of its own.
     assert!(matches!(one().edit(&text, None), Err(LeftAlone::ZoneTaken { line: 19, .. })));
-    for (from, to) in [("\tcache 30", "\tcache 31"), ("\terrors", "\terrors # all"), ("}\nlc1", "} lc1")] {
+    // The same words on other lines have another meaning.
+    for (from, to) in [
+        ("\terrors\n\tcache", "\terrors cache"),
+        ("\tcache 30", "\timport x\n\tcache 30"),
+        ("\tcache 30", "\tcache 31"),
+        ("\terrors", "\terrors # all"),
+        ("}\nlc1", "} lc1"),
+    ] {
         let changed = text.replace(from, to);
         assert_ne!(changed, text);
         assert_eq!(one().undo(&changed).unwrap(), changed);
@@ -134,8 +141,10 @@ fn a_root_zone_that_listens_otherwise_is_left_alone() {
     for plugin in ["bind 169.254.20.10", "multisocket 2"] {
         let text = STOCK.replace("    loop\n", &format!("    {plugin}\n"));
         let error = one().edit(&text, None).unwrap_err();
-        let name = plugin.split(' ').next().unwrap().to_owned();
-        assert_eq!(error, LeftAlone::Listening { line: 15, plugin: name });
+        assert!(
+            matches!(error, LeftAlone::Listening { line: 15, plugin: name } if plugin.starts_with(name)),
+            "{error}"
+        );
         assert_eq!(one().undo(&text).unwrap(), text);
     }
 }

@@ -1,18 +1,13 @@
 //! PEM as Go's `encoding/pem` reads it, and what is a certificate in it.
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-
 use super::go_base64;
+use crate::pem_block;
 use crate::secret::Secret;
 
 const BEGIN: &[u8] = b"-----BEGIN ";
 const END: &[u8] = b"-----END ";
 const DASHES: &[u8] = b"-----";
 const CERTIFICATE: &[u8] = b"CERTIFICATE";
-
-/// Characters of base64 in a line that is written.
-const LINE_CHARACTERS: usize = 64;
 
 /// Tags of DER (ITU-T X.690, section 8).
 const INTEGER: u8 = 0x02;
@@ -50,7 +45,7 @@ impl Certificates {
     /// Those that can be read, as PEM.
     #[must_use]
     pub fn to_pem(&self) -> String {
-        self.readable.iter().map(|der| written("CERTIFICATE", der)).collect()
+        self.readable.iter().map(|der| pem_block::write("CERTIFICATE", der)).collect()
     }
 }
 
@@ -60,14 +55,7 @@ pub fn private_key(pem: &[u8]) -> Option<Secret> {
     let is_key = |label: &[u8]| label == b"PRIVATE KEY" || label.ends_with(b" PRIVATE KEY");
     let block = blocks(pem).into_iter().find(|block| is_key(block.label))?;
     let label = std::str::from_utf8(block.label).ok().filter(|_| !block.has_headers)?;
-    Some(Secret::new(written(label, &block.content)))
-}
-
-fn written(label: &str, content: &[u8]) -> String {
-    let base64 = STANDARD.encode(content);
-    let lines = base64.as_bytes().chunks(LINE_CHARACTERS).map(String::from_utf8_lossy);
-    let lines: String = lines.map(|line| format!("{line}\n")).collect();
-    format!("-----BEGIN {label}-----\n{lines}-----END {label}-----\n")
+    Some(Secret::new(pem_block::write(label, &block.content)))
 }
 
 /// The contents of blocks that are called certificates.

@@ -16,6 +16,7 @@ mod algorithm_names;
 mod certificate;
 pub(crate) mod distinguished_name;
 mod keys;
+pub(crate) mod renewal;
 mod request;
 #[cfg(test)]
 mod tests;

@@ -16,6 +16,7 @@ use rcgen::{
 use x509_parser::prelude::FromDer as _;
 
 use super::*;
+use crate::pem_block::write as pem;
 use crate::port::key_source::KeySource;
 use crate::subject::Subject;
 
@@ -55,13 +56,6 @@ fn altered(change: impl FnOnce(&mut CertificateParams)) -> String {
     let mut parameters = alice_parameters();
     change(&mut parameters);
     request_of(&parameters, &PKCS_ECDSA_P256_SHA256)
-}
-
-fn pem(label: &str, der: &[u8]) -> String {
-    let text = STANDARD.encode(der);
-    let lines: Vec<&str> =
-        text.as_bytes().chunks(64).map(|line| std::str::from_utf8(line).unwrap()).collect();
-    format!("-----BEGIN {label}-----\n{}\n-----END {label}-----\n", lines.join("\n"))
 }
 
 fn der(pem: &str) -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! Certificates of a PEM text, and what stands in them.
 
-use data_encoding::{BASE64, HEXLOWER};
+use data_encoding::HEXLOWER;
 use jiff::Timestamp;
 use x509_parser::certificate::X509Certificate;
 use x509_parser::pem::Pem;
@@ -12,16 +12,6 @@ pub(crate) fn blocks(text: &str) -> Option<Vec<Vec<u8>>> {
     Pem::iter_from_buffer(text.as_bytes())
         .map(|block| block.ok().filter(|block| block.label == "CERTIFICATE").map(|block| block.contents))
         .collect()
-}
-
-/// A PEM block of a label, as OpenSSL writes it: 64 characters a line (RFC 7468).
-pub(crate) fn pem(label: &str, der: &[u8]) -> String {
-    let mut base64 = BASE64.encode(der);
-    let lines = base64.len().div_ceil(64);
-    for line in (1..lines).rev() {
-        base64.insert(line * 64, '\n');
-    }
-    format!("-----BEGIN {label}-----\n{base64}\n-----END {label}-----\n")
 }
 
 /// Certificates from their DER; none where one of them is not exactly a certificate.

@@ -2,8 +2,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 
-/// When a renewal begins: after this part of a life, so that there is time for many tries before its end.
-const RENEWAL: (i32, i32) = (2, 3);
+use crate::pki::renewal::{RENEWAL, part};
 
 /// By at most this part of a life a renewal is put off, so that credentials made together are not renewed together.
 const DELAY: (i32, i32) = (1, 12);
@@ -50,10 +49,6 @@ impl Validity {
         let life = self.not_after.duration_since(begin);
         life.is_positive().then_some((begin, life))
     }
-}
-
-fn part(life: SignedDuration, (numerator, denominator): (i32, i32)) -> SignedDuration {
-    life / denominator * numerator
 }
 
 #[cfg(test)]

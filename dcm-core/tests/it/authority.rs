@@ -1,13 +1,15 @@
-//! OpenSSL verifies the authorities of a logical cloud: each cluster's certificates with any other's files, and with no other cloud's.
+//! OpenSSL verifies the authorities of a logical cloud, each cluster's certificates with any other's files and with no other cloud's, and makes
+//! one that is refused.
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
-use dcm_core::authority::{Authority, Profile};
+use dcm_core::authority::{Authority, Fault, Profile, Refused, Template};
 use dcm_core::name::TrustDomain;
 use dcm_core::pki::SystemKeys;
 use dcm_core::port::key_source::KeyType;
+use dcm_core::secret::Secret;
 use dcm_core::subject::Subject;
 use jiff::Timestamp;
 use rcgen::{CertificateParams, Issuer, KeyPair, SanType, date_time_ymd};
@@ -23,10 +25,12 @@ struct Cluster {
 
 impl Cluster {
     fn new(root: &Authority, domain: &TrustDomain, name: &str, key: KeyType) -> Self {
-        let now: Timestamp = NOW.parse().unwrap();
-        let subject = Subject::new(name, Some("dcm:proj1:lc1")).unwrap();
-        let profile = Profile { key, ..Profile::INTERMEDIATE };
-        let authority = root.issue(&SystemKeys, &subject, domain, &profile, now).unwrap();
+        let template = Template {
+            subject: Subject::new(name, Some("dcm:proj1:lc1")).unwrap(),
+            trust_domain: domain.clone(),
+            profile: Profile { key, ..Profile::INTERMEDIATE },
+        };
+        let authority = root.issue(&SystemKeys, &template, NOW.parse().unwrap()).unwrap();
         let folder = tempfile::tempdir().unwrap();
         for (file, content) in authority.ca_certs().files() {
             fs::write(folder.path().join(file), content.expose()).unwrap();
@@ -55,10 +59,12 @@ impl Cluster {
 
 fn cloud(name: &str, root_key: KeyType, keys: [KeyType; 2]) -> [Cluster; 2] {
     let domain = TrustDomain::new(format!("{name}.proj1")).unwrap();
-    let subject = Subject::new("root", Some(&format!("dcm:proj1:{name}"))).unwrap();
-    let profile = Profile { key: root_key, ..Profile::ROOT };
-    let root =
-        Authority::create_root(&SystemKeys, &subject, &domain, &profile, NOW.parse().unwrap()).unwrap();
+    let template = Template {
+        subject: Subject::new("root", Some(&format!("dcm:proj1:{name}"))).unwrap(),
+        trust_domain: domain.clone(),
+        profile: Profile { key: root_key, ..Profile::ROOT },
+    };
+    let root = Authority::create_root(&SystemKeys, &template, NOW.parse().unwrap()).unwrap();
     [("edge-1", keys[0]), ("edge-2", keys[1])]
         .map(|(cluster, key)| Cluster::new(&root, &domain, cluster, key))
 }
@@ -66,15 +72,35 @@ fn cloud(name: &str, root_key: KeyType, keys: [KeyType; 2]) -> [Cluster; 2] {
 /// `openssl verify` with strict checks of X.509.
 fn verify(root: &Path, chain: &Path, certificate: &Path) -> Result<(), String> {
     let time = NOW.parse::<Timestamp>().unwrap().as_second().to_string();
-    let output = Command::new("openssl")
-        .args(["verify", "-x509_strict", "-attime", &time, "-no-CApath", "-no-CAstore", "-CAfile"])
-        .arg(root)
-        .arg("-untrusted")
-        .arg(chain)
-        .arg(certificate)
-        .output()
-        .expect("the program `openssl` is needed: install the package openssl, version 3");
+    let arguments = ["verify", "-x509_strict", "-attime", &time, "-no-CApath", "-no-CAstore", "-CAfile"];
+    let output = run(openssl(&arguments).arg(root).arg("-untrusted").arg(chain).arg(certificate));
     if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+}
+
+fn openssl(arguments: &[&str]) -> Command {
+    let mut command = Command::new("openssl");
+    command.args(arguments);
+    command
+}
+
+fn run(command: &mut Command) -> Output {
+    command.output().expect("the program `openssl` is needed: install the package openssl, version 3")
+}
+
+/// Directory services name their authorities so. rcgen can't write such a name as that of an issuer.
+#[test]
+fn a_root_whose_subject_has_an_attribute_twice_is_refused_before_it_issues_anything() {
+    let folder = tempfile::tempdir().unwrap();
+    let [key, certificate] = ["key.pem", "root.pem"].map(|name| folder.path().join(name));
+    let subject = ["-subj", "/DC=example/DC=com/CN=Corp", "-addext", "keyUsage=critical,keyCertSign,cRLSign"];
+    let mut make =
+        openssl(&["req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]);
+    let made =
+        run(make.args(["-days", "30"]).args(subject).arg("-keyout").arg(&key).arg("-out").arg(&certificate));
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let [key, certificate] = [key, certificate].map(|file| fs::read_to_string(file).unwrap());
+    let refused = Authority::new(&certificate, &Secret::new(key)).unwrap_err();
+    assert!(matches!(refused, Refused::Certificate { position: 1, fault: Fault::Subject, .. }), "{refused}");
 }
 
 #[test]

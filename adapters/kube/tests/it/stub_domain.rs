@@ -3,7 +3,6 @@
 
 use std::net::Ipv4Addr;
 use std::path::Path;
-use std::time::Duration;
 
 use dcm_core::corefile::StubDomain;
 use dcm_core::name::{ContextId, DnsZone};
@@ -21,6 +20,8 @@ const OTHERS: [&str; 4] =
 
 /// The servers that a cluster's CoreDNS asks.
 struct Servers {
+    /// Of the API server.
+    _environment: Environment,
     /// The resolver of the logical cloud.
     cloud: CoreDns,
     /// What `/etc/resolv.conf` names on a node.
@@ -29,7 +30,9 @@ struct Servers {
 }
 
 impl Servers {
-    async fn start(admin_kubeconfig: &str) -> Self {
+    async fn start() -> Self {
+        let environment = Environment::shared(1).await.unwrap();
+        let admin_kubeconfig = environment.clusters()[0].admin_kubeconfig(Route::Direct);
         let (name, address) = OF_ZONE;
         let cloud = CoreDns::start(|port| {
             format!(
@@ -49,7 +52,7 @@ impl Servers {
             "own.corp:PORT {\n    hosts {\n        192.0.2.9 own.corp\n    }\n}\n",
         )
         .unwrap();
-        Self { cloud: cloud.await.unwrap(), node: node.await.unwrap(), folder }
+        Self { _environment: environment, cloud: cloud.await.unwrap(), node: node.await.unwrap(), folder }
     }
 
     fn stub(&self) -> StubDomain {
@@ -108,9 +111,7 @@ async fn answers(server: &CoreDns) -> Vec<Option<Vec<Ipv4Addr>>> {
 
 #[tokio::test]
 async fn the_zone_resolves_through_the_stub_and_all_else_as_before() {
-    let environment = Environment::shared(1).await.unwrap();
-    let admin = environment.clusters()[0].admin_kubeconfig(Route::Direct);
-    let servers = Servers::start(&admin).await;
+    let servers = Servers::start().await;
     let stub = servers.stub();
     let forms = [kubeadm, changed_by_users, with_imports, of_windows, without_braces];
     for (index, form) in forms.into_iter().enumerate() {
@@ -131,9 +132,7 @@ async fn the_zone_resolves_through_the_stub_and_all_else_as_before() {
 
 #[tokio::test]
 async fn a_running_coredns_takes_the_stub_up_and_gives_it_up_again() {
-    let environment = Environment::shared(1).await.unwrap();
-    let admin = environment.clusters()[0].admin_kubeconfig(Route::Direct);
-    let servers = Servers::start(&admin).await;
+    let servers = Servers::start().await;
     let stub = servers.stub();
     let server = CoreDns::start(|port| kubeadm(port, &servers)).await.unwrap();
     let before = answers(&server).await;
@@ -142,12 +141,8 @@ async fn a_running_coredns_takes_the_stub_up_and_gives_it_up_again() {
     let edited = stub.edit(&current, None).unwrap();
     for (text, expected) in [(&edited, Some(vec![OF_ZONE.1])), (&stub.undo(&edited).unwrap(), outside)] {
         server.write_corefile(text).unwrap();
-        let taken = async {
-            while server.resolve(OF_ZONE.0).await.unwrap() != expected {
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-        };
-        timeout(patience(), taken).await.expect("the Corefile is read anew");
+        let taken = server.until_resolved(OF_ZONE.0, expected.as_deref());
+        timeout(patience(), taken).await.expect("the Corefile is read anew").unwrap();
         assert_eq!(answers(&server).await, before);
     }
 }

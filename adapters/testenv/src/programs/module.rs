@@ -80,7 +80,7 @@ pub(super) const COREDNS: Module = Module {
     ],
     linker_flags: "-s -w",
     programs: &["coredns"],
-    duration: "2 to 3 minutes",
+    duration: "3 minutes",
 };
 
 impl Module {

@@ -1,7 +1,6 @@
 //! A CoreDNS answers by its Corefile, reads a changed one, and does not start with a wrong one.
 
 use std::net::Ipv4Addr;
-use std::time::Duration;
 
 use dcm_testenv::CoreDns;
 use dcm_testenv::coredns::ResolveError;
@@ -26,13 +25,9 @@ async fn it_resolves_names_on_loopback_alone_and_reads_a_changed_corefile() {
     assert!(matches!(server.resolve(&"x".repeat(64)).await, Err(ResolveError::Message { .. })));
 
     server.write_corefile(&corefile(server.address().port(), "192.0.2.2")).unwrap();
-    let changed = Some(vec![Ipv4Addr::new(192, 0, 2, 2)]);
-    let read_anew = async {
-        while server.resolve("one.example").await.unwrap() != changed {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    timeout(patience(), read_anew).await.expect("the changed Corefile is read");
+    let changed = [Ipv4Addr::new(192, 0, 2, 2)];
+    let read_anew = server.until_resolved("one.example", Some(&changed));
+    timeout(patience(), read_anew).await.expect("the changed Corefile is read").unwrap();
 }
 
 #[tokio::test]
