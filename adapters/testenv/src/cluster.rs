@@ -289,7 +289,8 @@ impl Cluster {
         self.restart().await
     }
 
-    /// Starts the API server again after [`Cluster::kill`], on the same port with the same data, and waits for it.
+    /// Starts the API server again after [`Cluster::kill`], on the same port with the same data, and waits for it. A controller manager that
+    /// ended meanwhile is started again, too.
     ///
     /// # Errors
     /// When the API server does not start, or is not ready in time.
@@ -301,7 +302,8 @@ impl Cluster {
             lock(&servers.api_server).kill();
             audit_log.drop_unfinished_line()?;
             servers.start_api_server()?;
-            servers.api_server_ready(Deadline::after(start_timeout)).await
+            servers.api_server_ready(Deadline::after(start_timeout)).await?;
+            servers.revive_controller_manager()
         })
         .await
     }
@@ -340,6 +342,12 @@ impl Servers {
 
     fn start_controller_manager(&self) -> Result<(), Error> {
         start(&self.controller_manager, self.controller_manager_name())
+    }
+
+    /// The controller manager ends by itself where the API server is away for 10 seconds while it starts.
+    fn revive_controller_manager(&self) -> Result<(), Error> {
+        let revived = lock(&self.controller_manager).revive();
+        revived.map_err(|source| Error::Process { server: self.controller_manager_name(), source })
     }
 
     async fn api_server_ready(&self, deadline: Deadline) -> Result<(), Error> {

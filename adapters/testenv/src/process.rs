@@ -136,6 +136,15 @@ impl Server {
         }
     }
 
+    /// Starts the process again if it has ended by itself. One that was killed stays so.
+    pub(crate) fn revive(&mut self) -> Result<(), Error> {
+        if matches!(self.check(), Err(Error::Ended { .. })) {
+            self.child = None;
+            self.start()?;
+        }
+        Ok(())
+    }
+
     /// Kills the process, without a chance to finish anything, and waits until it is gone.
     pub(crate) fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
@@ -226,6 +235,19 @@ mod tests {
             }
             std::thread::yield_now();
         }
+    }
+
+    #[test]
+    fn a_server_that_ended_by_itself_is_revived_and_one_that_was_killed_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let (_guard, mut server) = server(folder.path(), "exit 3");
+        assert!(matches!(end(&mut server), Error::Ended { .. }));
+        let first = server.process_id();
+        server.revive().unwrap();
+        assert!(server.process_id().is_some() && server.process_id() != first);
+        server.kill();
+        server.revive().unwrap();
+        assert_eq!(server.process_id(), None);
     }
 
     #[test]

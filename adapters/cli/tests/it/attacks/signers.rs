@@ -101,7 +101,7 @@ async fn what_an_authority_signed_that_was_replaced_is_not_handed_out_and_anothe
     let environment = Environment::builder().start().await.unwrap();
     let installation = Installation::new(&environment, CLOUD);
     let cluster = &environment.clusters()[0];
-    // The controller manager ends where the API server takes more than 10 s to come back while it starts. This way it starts afterwards.
+    // So that the controller manager starts once the API server is back.
     cluster.replace_keys(&cluster.replace_signer().unwrap()).await.unwrap();
     let document = installation.document(
         CLOUD,
