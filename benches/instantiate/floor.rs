@@ -221,14 +221,14 @@ async fn follow_certificates(
 fn manifests(bundle: &Bundle) -> impl Iterator<Item = &Manifest> {
     bundle.steps().iter().filter_map(|step| match &step.action {
         Action::Apply { manifest, .. } => Some(manifest),
-        Action::Request { .. } => None,
+        Action::Edit { .. } | Action::Request { .. } => None,
     })
 }
 
 fn requests(bundle: &Bundle) -> impl Iterator<Item = &Request> {
     bundle.steps().iter().filter_map(|step| match &step.action {
         Action::Request { request, .. } => Some(request),
-        Action::Apply { .. } => None,
+        Action::Apply { .. } | Action::Edit { .. } => None,
     })
 }
 

@@ -30,6 +30,7 @@ impl Prepared {
         for step in bundle.steps() {
             match &step.action {
                 Action::Apply { manifest, .. } => items.push(manifest.body().clone()),
+                Action::Edit { .. } => {}
                 Action::Request { request, .. } => requests.push(request.clone()),
             }
         }

@@ -70,7 +70,7 @@ fn object<'a>(context: &'a AppContext, kind: &str) -> Result<&'a Manifest> {
     let steps = context.placements.values().flat_map(|bundle| bundle.steps());
     let mut manifests = steps.filter_map(|step| match &step.action {
         Action::Apply { manifest, .. } => Some(manifest),
-        Action::Request { .. } => None,
+        Action::Edit { .. } | Action::Request { .. } => None,
     });
     manifests.find(|manifest| &*manifest.key().kind == kind).with_context(|| format!("a {kind}"))
 }

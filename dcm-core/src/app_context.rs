@@ -5,6 +5,7 @@
 //! to hold the same share one bundle, so a context over 10,000 clusters is not 10,000 times as large.
 
 mod building;
+mod edit;
 mod policies;
 
 use std::borrow::Cow;
@@ -20,6 +21,7 @@ use crate::name::{AppName, ClusterId, ContextId};
 use crate::port::synchronizer::Removal;
 
 pub use building::BundleBuilder;
+pub use edit::{Change, Edit, Edited, Resolver};
 pub use policies::{Drift, Existing};
 
 /// Most steps in one bundle.
@@ -102,6 +104,12 @@ pub enum InvalidBundle {
     /// Two steps are about one object.
     #[error("{0} is in the bundle twice")]
     ObjectTwice(ObjectKey),
+    /// Two edits are about one member of an object, or an edited object is desired as a whole, too.
+    #[error("{0} is edited twice, or edited and applied")]
+    EditTwice(ObjectKey),
+    /// An edit that names no object or member, or no address.
+    #[error("an edit of {0} has an empty name, an unspecified address or port 0")]
+    EditInvalid(ObjectKey),
     /// Two requests have one name.
     #[error("request {0} is in the bundle twice")]
     RequestTwice(Arc<str>),
@@ -121,22 +129,32 @@ impl Bundle {
         }
         let mut objects = std::collections::BTreeSet::new();
         let mut requests = std::collections::BTreeSet::new();
+        let mut edits = std::collections::BTreeSet::new();
         for step in &steps {
             match &step.action {
+                Action::Edit { edit } if !edit.is_valid() => {
+                    return Err(InvalidBundle::EditInvalid(edit.key()));
+                }
+                Action::Edit { edit } if !edits.insert((edit.key(), edit.member.clone())) => {
+                    return Err(InvalidBundle::EditTwice(edit.key()));
+                }
                 Action::Apply { manifest, .. } if !objects.insert(manifest.key()) => {
                     return Err(InvalidBundle::ObjectTwice(manifest.key().clone()));
                 }
                 Action::Request { name, .. } if !requests.insert(name) => {
                     return Err(InvalidBundle::RequestTwice(name.clone()));
                 }
-                Action::Apply { .. } | Action::Request { .. } => {}
+                Action::Apply { .. } | Action::Edit { .. } | Action::Request { .. } => {}
             }
+        }
+        if let Some((edited, _)) = edits.into_iter().find(|(edited, _)| objects.contains(edited)) {
+            return Err(InvalidBundle::EditTwice(edited));
         }
         steps.sort_by_key(|step| step.stage);
         let hash = hash_of(steps.iter().map(Cow::Borrowed));
         let objects = steps.iter().enumerate().filter_map(|(place, step)| match &step.action {
             Action::Apply { manifest, .. } => Some((manifest.key().clone(), place)),
-            Action::Request { .. } => None,
+            Action::Edit { .. } | Action::Request { .. } => None,
         });
         let places = objects.collect();
         Ok(Self { steps, places, hash })
@@ -147,7 +165,7 @@ impl Bundle {
     pub fn manifest(&self, key: &ObjectKey) -> Option<&Manifest> {
         match &self.steps.get(*self.places.get(key)?)?.action {
             Action::Apply { manifest, .. } => Some(manifest),
-            Action::Request { .. } => None,
+            Action::Edit { .. } | Action::Request { .. } => None,
         }
     }
 
@@ -161,7 +179,15 @@ impl Bundle {
     pub fn manifests(&self) -> impl Iterator<Item = &Manifest> {
         self.steps.iter().filter_map(|step| match &step.action {
             Action::Apply { manifest, .. } => Some(manifest),
-            Action::Request { .. } => None,
+            Action::Edit { .. } | Action::Request { .. } => None,
+        })
+    }
+
+    /// Its edits of objects of other clients, with their stages.
+    pub fn edits(&self) -> impl Iterator<Item = (Stage, &Edit)> {
+        self.steps.iter().filter_map(|step| match &step.action {
+            Action::Edit { edit } => Some((step.stage, edit)),
+            Action::Apply { .. } | Action::Request { .. } => None,
         })
     }
 
@@ -194,6 +220,7 @@ fn hash_of<'a>(steps: impl ExactSizeIterator<Item = Cow<'a, Step>>) -> ContentHa
                 let (app, stage) = (&step.app, step.stage.0);
                 writeln!(text, "{app} {stage} {existing:?} {drift:?} {}", manifest.hash())
             }
+            Action::Edit { edit } => writeln!(text, "{} {} {edit:?}", step.app, step.stage.0),
             Action::Request { name, request } => {
                 writeln!(text, "{} {} {name} {:?}", step.app, step.stage.0, request)
             }
@@ -231,6 +258,11 @@ pub enum Action {
         existing: Existing,
         /// What to do when somebody else changes it.
         drift: Drift,
+    },
+    /// Keeps a part of an object that belongs to other clients as it is wanted.
+    Edit {
+        /// The part.
+        edit: Edit,
     },
     /// Asks the cluster for something, once: issuing is no desired state (Kubernetes removes old requests).
     Request {

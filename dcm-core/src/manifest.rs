@@ -16,6 +16,9 @@ pub const MANIFEST_BYTES_MAX: usize = 1024 * 1024;
 /// 2⁶³: each float below it that has no fraction is an integer of 64 bits.
 pub(crate) const INTEGRAL_MAX: f64 = 9_223_372_036_854_775_808.0;
 
+/// Stands for a value that is not shown.
+pub const HIDDEN: &str = "***";
+
 /// API group of roles and bindings.
 const RBAC: &str = "rbac.authorization.k8s.io";
 
@@ -318,6 +321,23 @@ impl Manifest {
     pub fn body(&self) -> &Value {
         &self.0.body
     }
+
+    /// True for a Secret: nothing shows the values of its data.
+    #[must_use]
+    pub fn holds_secrets(&self) -> bool {
+        self.kind().group.is_empty() && &*self.kind().kind == "Secret"
+    }
+
+    /// The object, with [`HIDDEN`] in place of each value of a Secret's data.
+    #[must_use]
+    pub fn shown(&self) -> Value {
+        let mut body = self.body().clone();
+        for member in ["data", "stringData"].into_iter().filter(|_| self.holds_secrets()) {
+            let data = body.get_mut(member).and_then(Value::as_object_mut);
+            data.into_iter().flat_map(|data| data.values_mut()).for_each(|value| *value = HIDDEN.into());
+        }
+        body
+    }
 }
 
 impl fmt::Debug for Manifest {
@@ -381,6 +401,15 @@ mod tests {
         assert_eq!(manifest.kind(), &GroupVersionKind::new("apps", "v1", "Deployment"));
         assert_eq!(manifest.key().to_string(), "Deployment.apps n/web");
         assert_eq!(manifest.hash(), ContentHash::of(&body));
+    }
+
+    #[test]
+    fn what_a_secret_holds_is_not_shown() {
+        let with_data = |kind: &str, value: &str| json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": "s"}, "data": {"key": value}, "stringData": {"other": value}});
+        let secret = Manifest::new(with_data("Secret", "hunter2")).unwrap();
+        assert_eq!(secret.shown(), with_data("Secret", HIDDEN));
+        let map = Manifest::new(with_data("ConfigMap", "hunter2")).unwrap();
+        assert_eq!(map.shown(), *map.body());
     }
 
     #[test]

@@ -212,6 +212,8 @@ pub enum Reason {
     Foreign,
     /// Another field manager holds a field.
     FieldConflict,
+    /// A part of an object of another client can't be changed safely.
+    LeftAlone,
     /// Somebody else changed or deleted an object, and that is left so and only reported.
     Drifted,
     /// Another client changed or removed our labels or annotations on an object that is ours by its UID.
@@ -255,6 +257,7 @@ impl Reason {
             | Self::UnknownKind
             | Self::Foreign
             | Self::FieldConflict
+            | Self::LeftAlone
             | Self::NamespaceGone
             | Self::ClusterChanged
             | Self::SameCluster
@@ -304,6 +307,8 @@ pub enum ObjectState {
     Applied,
     /// As desired, and it was there before us.
     Adopted,
+    /// A part of it is as desired; the object belongs to other clients.
+    Edited,
     /// Written as desired; somebody else changed or deleted it since, and that is left so.
     Drifted,
     /// Desired no longer, and not gone yet.

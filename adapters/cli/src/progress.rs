@@ -133,7 +133,11 @@ fn steps(lane: &LaneStatus) -> impl Iterator<Item = bool> {
     let objects = lane.objects.iter().map(|object| {
         matches!(
             object.state,
-            ObjectState::Applied | ObjectState::Adopted | ObjectState::Drifted | ObjectState::Kept
+            ObjectState::Applied
+                | ObjectState::Adopted
+                | ObjectState::Edited
+                | ObjectState::Drifted
+                | ObjectState::Kept
         )
     });
     objects.chain(lane.requests.iter().map(|request| request.state == RequestState::Issued))

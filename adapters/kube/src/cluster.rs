@@ -7,7 +7,7 @@ use dcm_core::app_context::TokenRequest;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::{
     Access, Call, Cluster, ClusterUid, Contents, Deletion, Error, FIELD_MANAGER, IssuedToken, Kinds, Object,
-    Origin, Page, PageToken, Precondition, Selection, ServerInfo, Stamped, Watch,
+    Origin, Page, PageToken, Part, Precondition, Selection, ServerInfo, Stamped, Watch,
 };
 use dcm_core::port::proof::ClusterProofKey;
 use dcm_core::port::resources::Resources;
@@ -262,21 +262,21 @@ impl Cluster for KubeCluster {
         self.object(call, kind, request).await
     }
 
-    async fn set_subjects(
+    async fn set_part(
         &self,
         call: &Call,
         kind: &GroupVersionKind,
         key: &ObjectKey,
         observed: &Precondition,
-        subjects: &[Value],
+        part: &Part,
     ) -> Result<Object, Error> {
         let path = self.resource_in_any_version(call, kind).await?.object(key)?;
         // The server answers another UID with "invalid", as it would a forbidden subject.
         self.observed(call, kind, &path, observed).await?;
-        let uri = format!("{path}?{}", write_options(Run::Real));
+        let uri = format!("{path}?fieldManager={}&fieldValidation=Strict", part.field_manager());
         let Precondition { uid, resource_version } = observed;
-        let patch =
-            json!({"metadata": {"uid": uid, "resourceVersion": resource_version}, "subjects": subjects});
+        let mut patch = part.patch();
+        patch["metadata"] = json!({"uid": uid, "resourceVersion": resource_version});
         self.object(call, kind, Request::patch(uri, MERGE_PATCH, patch)).await
     }
 

@@ -203,6 +203,7 @@ fn log(event: &Event) {
         What::Corrected(object) => tracing::info!(%cluster, context, %object, "corrected"),
         What::Deleted(object) => tracing::debug!(%cluster, context, %object, "deleted"),
         What::Released(object) => tracing::debug!(%cluster, context, %object, "released"),
+        What::Edited(object) => tracing::info!(%cluster, context, %object, "edited"),
         What::Issued(request) => tracing::debug!(%cluster, context, %request, "issued"),
         What::Lapsed(request) => {
             tracing::warn!(%cluster, context, %request, "what was issued is good no more, and is asked for again");

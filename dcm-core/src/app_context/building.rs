@@ -155,7 +155,7 @@ mod tests {
                 Action::Apply { manifest, existing, .. } => {
                     (step.stage.0, manifest.key().name.to_string(), *existing)
                 }
-                Action::Request { name, .. } => panic!("{name}"),
+                other => panic!("{other:?}"),
             })
             .collect();
         let expected = [

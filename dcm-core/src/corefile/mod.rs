@@ -10,7 +10,7 @@
 //!
 //! let current = ".:53 {\n    forward . /etc/resolv.conf\n}\n";
 //! let stub = StubDomain::new(ContextId::new("lc1")?, DnsZone::new("lc1")?, "10.96.77.10".parse()?);
-//! let edited = stub.edit(current, None)?;
+//! let edited = stub.edit(current, &[])?;
 //! assert_eq!(
 //!     edited,
 //!     "# dcm begin lc1\nlc1:53 {\n    errors\n    cache 30\n    forward . 10.96.77.10:53\n}\n# dcm end lc1\n".to_owned() + current

@@ -158,17 +158,17 @@ impl StubDomain {
         format!("{begin}\n{addresses} {{\n{plugins}}}\n{end}\n")
     }
 
-    /// A Corefile with this stub domain: equal to the current one where it has it already. `previous` is the stub domain that was
-    /// written last for the app context, if one was.
+    /// A Corefile with this stub domain: equal to the current one where it has it already. `written` are the stub domains that may have
+    /// been written for the app context before: the last one, and one whose write had no answer.
     ///
     /// New lines come before all others. There they depend on nothing that follows: a last line without a line break, or a block without
     /// braces. CoreDNS chooses a server block by its zone, not by its place.
     ///
     /// # Errors
     /// [`LeftAlone`] where the Corefile can't be changed safely.
-    pub fn edit(&self, current: &str, previous: Option<&Self>) -> Result<String, LeftAlone> {
+    pub fn edit(&self, current: &str, written: &[Self]) -> Result<String, LeftAlone> {
         let corefile = Corefile::parse(current)?;
-        let place = self.find(&corefile, previous)?;
+        let place = self.find(&corefile, written)?;
         let others = || corefile.blocks().filter(|block| !place.contains(&block.span.start));
         let serves_nothing =
             others().all(|block| block.addresses.is_empty()) && corefile.imports().next().is_none();
@@ -188,11 +188,11 @@ impl StubDomain {
     /// [`LeftAlone`] where the Corefile can't be changed safely.
     pub fn undo(&self, current: &str) -> Result<String, LeftAlone> {
         let corefile = Corefile::parse(current)?;
-        Ok(replaced(current, self.find(&corefile, Some(self))?, ""))
+        Ok(replaced(current, self.find(&corefile, std::slice::from_ref(self))?, ""))
     }
 
     /// The lines of the context; where it has none, the empty range at which new ones go in.
-    fn find(&self, corefile: &Corefile<'_>, written: Option<&Self>) -> Result<Range<usize>, LeftAlone> {
+    fn find(&self, corefile: &Corefile<'_>, written: &[Self]) -> Result<Range<usize>, LeftAlone> {
         let marked =
             region::find(corefile, &self.context).map_err(|Damaged { line }| LeftAlone::Markers {
                 line,
@@ -200,7 +200,7 @@ impl StubDomain {
                 end: region::end_line(&self.context),
             })?;
         let first = lexer::beginning(corefile.text);
-        let unmarked = || written.and_then(|written| written.find_unmarked(corefile));
+        let unmarked = || written.iter().find_map(|written| written.find_unmarked(corefile));
         Ok(marked.or_else(unmarked).unwrap_or(first..first))
     }
 

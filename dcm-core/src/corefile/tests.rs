@@ -30,9 +30,9 @@ fn addresses(text: &str) -> Vec<String> {
 
 #[test]
 fn the_block_comes_before_all_others_and_is_undone_to_the_byte() {
-    let edited = one().edit(STOCK, None).unwrap();
+    let edited = one().edit(STOCK, &[]).unwrap();
     assert_eq!(edited, format!("{LINES}{STOCK}"));
-    assert_eq!(one().edit(&edited, None).unwrap(), edited);
+    assert_eq!(one().edit(&edited, &[]).unwrap(), edited);
     assert_eq!(one().undo(&edited).unwrap(), STOCK);
     assert_eq!(one().undo(STOCK).unwrap(), STOCK);
 }
@@ -46,9 +46,9 @@ fn a_new_address_and_a_new_zone_replace_the_block_in_its_place() {
         "fd00::7".parse().unwrap(),
     );
     let lines = LINES.replace("lc1", "lc2").replace("10.96.0.77:53", "[fd00::7]:53");
-    assert_eq!(moved.edit(&between, None).unwrap(), between.replace(LINES, &lines));
+    assert_eq!(moved.edit(&between, &[]).unwrap(), between.replace(LINES, &lines));
     assert_eq!(moved.undo(&between).unwrap(), between.replace(LINES, ""));
-    assert!(one().with_port(5353).edit(STOCK, None).unwrap().contains("forward . 10.96.0.77:5353\n"));
+    assert!(one().with_port(5353).edit(STOCK, &[]).unwrap().contains("forward . 10.96.0.77:5353\n"));
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn the_block_is_served_on_the_port_of_the_root_zone() {
         ("tls://.", "lc1:53"),
         ("example.org:99", "lc1:53"),
     ] {
-        let edited = one().edit(&format!("{root} {{\n    errors\n}}\n"), None).unwrap();
+        let edited = one().edit(&format!("{root} {{\n    errors\n}}\n"), &[]).unwrap();
         assert_eq!(addresses(&edited)[0], address, "{root}");
     }
 }
@@ -70,7 +70,7 @@ fn the_block_is_served_on_the_port_of_the_root_zone() {
 #[test]
 fn the_block_is_served_on_each_port_of_the_root_zone() {
     let text = ".:8053 {\n}\n.:53 a.example {\n}\n";
-    let edited = one().edit(text, None).unwrap();
+    let edited = one().edit(text, &[]).unwrap();
     assert_eq!(addresses(&edited)[..2], ["lc1:8053", "lc1:53"]);
     assert_eq!(one().undo(&edited).unwrap(), text);
 }
@@ -78,9 +78,9 @@ fn the_block_is_served_on_each_port_of_the_root_zone() {
 #[test]
 fn a_zone_that_is_a_keyword_is_written_as_a_zone() {
     let import = stub("one", "import");
-    let edited = import.edit(". {\n}\n", None).unwrap();
+    let edited = import.edit(". {\n}\n", &[]).unwrap();
     assert_eq!(addresses(&edited), ["import.", "."]);
-    assert_eq!(import.edit(&edited, None).unwrap(), edited);
+    assert_eq!(import.edit(&edited, &[]).unwrap(), edited);
     assert_eq!(import.undo(&edited).unwrap(), ". {\n}\n");
 }
 
@@ -89,13 +89,13 @@ fn a_block_whose_marker_lines_were_dropped_belongs_to_the_context_that_wrote_it_
     let migrated = "lc1:53 {\n\terrors\n\tcache 30\n\tforward . 10.96.0.77:53\n}\n";
     let text = format!("{STOCK}{migrated}");
     assert_eq!(one().undo(&text).unwrap(), STOCK);
-    assert_eq!(one().edit(&text, Some(&one())).unwrap(), format!("{STOCK}{LINES}"));
+    assert_eq!(one().edit(&text, &[one()]).unwrap(), format!("{STOCK}{LINES}"));
     // A new address is followed, also then.
     let moved = StubDomain::new(one().context().clone(), one().zone().clone(), "10.96.0.78".parse().unwrap());
-    assert_eq!(moved.edit(&text, Some(&one())).unwrap(), format!("{STOCK}{}", LINES.replace(".77:", ".78:")));
+    assert_eq!(moved.edit(&text, &[one()]).unwrap(), format!("{STOCK}{}", LINES.replace(".77:", ".78:")));
     assert_eq!(moved.undo(&text).unwrap(), text);
     // Without having written it, it belongs to others; so does one that was changed, has comments, or is not on a line of its own.
-    assert!(matches!(one().edit(&text, None), Err(LeftAlone::ZoneTaken { line: 19, .. })));
+    assert!(matches!(one().edit(&text, &[]), Err(LeftAlone::ZoneTaken { line: 19, .. })));
     // The same words on other lines have another meaning.
     for (from, to) in [
         ("\terrors\n\tcache", "\terrors cache"),
@@ -107,40 +107,43 @@ fn a_block_whose_marker_lines_were_dropped_belongs_to_the_context_that_wrote_it_
         let changed = text.replace(from, to);
         assert_ne!(changed, text);
         assert_eq!(one().undo(&changed).unwrap(), changed);
-        assert!(matches!(one().edit(&changed, Some(&one())), Err(LeftAlone::ZoneTaken { .. })), "{changed}");
+        assert!(matches!(one().edit(&changed, &[one()]), Err(LeftAlone::ZoneTaken { .. })), "{changed}");
     }
 }
 
 #[test]
 fn the_block_of_another_context_for_the_same_zone_and_address_is_not_taken() {
-    let edited = one().edit(STOCK, None).unwrap();
+    let edited = one().edit(STOCK, &[]).unwrap();
     let two = stub("two", "lc1");
     assert_eq!(two.undo(&edited).unwrap(), edited);
-    assert!(matches!(two.edit(&edited, Some(&two)), Err(LeftAlone::ZoneTaken { line: 2, .. })));
+    assert!(matches!(
+        two.edit(&edited, std::slice::from_ref(&two)),
+        Err(LeftAlone::ZoneTaken { line: 2, .. })
+    ));
 }
 
 #[test]
 fn the_clusters_own_domain_is_left_alone() {
     let text = STOCK.replace("cluster.local", "K8s.Example.");
     for zone in ["k8s.example", "example", "a.svc.k8s.example"] {
-        let error = stub("one", zone).edit(&text, None).unwrap_err();
+        let error = stub("one", zone).edit(&text, &[]).unwrap_err();
         assert!(matches!(error, LeftAlone::ClusterDomain { line: 6, .. }), "{zone}: {error}");
     }
-    assert!(stub("one", "k9s.example").edit(&text, None).is_ok());
+    assert!(stub("one", "k9s.example").edit(&text, &[]).is_ok());
     let of_block = "k8s.example:53 {\n    kubernetes {\n        pods insecure\n    }\n}\n";
     assert!(matches!(
-        stub("one", "example").edit(of_block, None),
+        stub("one", "example").edit(of_block, &[]),
         Err(LeftAlone::ClusterDomain { line: 2, .. })
     ));
     let unknown = STOCK.replace("cluster.local", "{$CLUSTER_DOMAIN}");
-    assert!(matches!(one().edit(&unknown, None), Err(LeftAlone::ZoneUnknown { line: 6, .. })));
+    assert!(matches!(one().edit(&unknown, &[]), Err(LeftAlone::ZoneUnknown { line: 6, .. })));
 }
 
 #[test]
 fn a_root_zone_that_listens_otherwise_is_left_alone() {
     for plugin in ["bind 169.254.20.10", "multisocket 2"] {
         let text = STOCK.replace("    loop\n", &format!("    {plugin}\n"));
-        let error = one().edit(&text, None).unwrap_err();
+        let error = one().edit(&text, &[]).unwrap_err();
         assert!(
             matches!(error, LeftAlone::Listening { line: 15, plugin: name } if plugin.starts_with(name)),
             "{error}"
@@ -153,14 +156,14 @@ fn a_root_zone_that_listens_otherwise_is_left_alone() {
 fn another_block_for_the_zone_is_left_alone() {
     for address in ["lc1", "LC1.:53", "dns://lc1", "tls://lc1:853", "a.example:53, lc1:54"] {
         let text = format!("{STOCK}{address} {{\n    errors\n}}\n");
-        let error = one().edit(&text, None).unwrap_err();
+        let error = one().edit(&text, &[]).unwrap_err();
         assert!(matches!(error, LeftAlone::ZoneTaken { line: 19, .. }), "{address}: {error}");
         assert_eq!(one().undo(&text).unwrap(), text);
     }
     for address in ["a.lc1", "lc1.example", "xlc1", "10.0.0.0/8"] {
-        assert!(one().edit(&format!("{STOCK}{address} {{\n}}\n"), None).is_ok(), "{address}");
+        assert!(one().edit(&format!("{STOCK}{address} {{\n}}\n"), &[]).is_ok(), "{address}");
     }
-    let unknown = one().edit(&format!("{STOCK}{{$ZONE}}:53 {{\n}}\n"), None).unwrap_err();
+    let unknown = one().edit(&format!("{STOCK}{{$ZONE}}:53 {{\n}}\n"), &[]).unwrap_err();
     assert_eq!(
         unknown.to_string(),
         "line 19 of the Corefile: the zone of \"{$ZONE}:53\" depends on an environment variable of CoreDNS; \
@@ -171,11 +174,11 @@ fn another_block_for_the_zone_is_left_alone() {
 #[test]
 fn a_corefile_without_a_block_is_left_alone_but_one_that_imports_is_not() {
     for text in ["", "\n", "# nothing yet\n", "(snippet) {\n    errors\n}\n", "{\n    errors\n}\n"] {
-        assert_eq!(one().edit(text, None), Err(LeftAlone::NoBlock), "{text:?}");
+        assert_eq!(one().edit(text, &[]), Err(LeftAlone::NoBlock), "{text:?}");
     }
-    assert!(one().edit("import /etc/coredns/custom/*.server\n", None).is_ok());
+    assert!(one().edit("import /etc/coredns/custom/*.server\n", &[]).is_ok());
     // With ours in it, it stays ours after the others are gone.
-    assert_eq!(one().edit(LINES, None).unwrap(), LINES);
+    assert_eq!(one().edit(LINES, &[]).unwrap(), LINES);
 }
 
 #[test]
@@ -192,17 +195,17 @@ fn markers_that_are_not_as_they_were_written_stop_every_change() {
         "# dcm end one\n# dcm begin one\n".to_owned(),
     ] {
         let text = format!("{text}{STOCK}");
-        for result in [one().edit(&text, None), one().undo(&text)] {
+        for result in [one().edit(&text, &[]), one().undo(&text)] {
             assert!(matches!(result, Err(LeftAlone::Markers { .. })), "{text}: {result:?}");
         }
         // What is not ours goes on.
-        assert!(stub("two", "lc2").edit(&text, None).is_ok());
+        assert!(stub("two", "lc2").edit(&text, &[]).is_ok());
     }
     // Text in quotes is no comment, and another context's lines are not ours.
     let glued = format!("{STOCK}b.example {{\n    template x#y \"\n# dcm begin one\n\"\n}}\n");
-    assert_eq!(one().undo(&one().edit(&glued, None).unwrap()).unwrap(), glued);
+    assert_eq!(one().undo(&one().edit(&glued, &[]).unwrap()).unwrap(), glued);
     let quoted = format!("{STOCK}b.example {{\n    template \"\n# dcm begin one\n\"\n}}\n# dcm begin one2\n");
-    assert_eq!(one().undo(&one().edit(&quoted, None).unwrap()).unwrap(), quoted);
+    assert_eq!(one().undo(&one().edit(&quoted, &[]).unwrap()).unwrap(), quoted);
 }
 
 #[test]
@@ -210,7 +213,7 @@ fn markers_with_an_indent_or_other_line_breaks_are_still_ours() {
     let indented = LINES.lines().map(|line| format!("  {line}\r\n")).collect::<String>();
     let text = format!("{indented}{STOCK}");
     assert_eq!(one().undo(&text).unwrap(), STOCK);
-    assert_eq!(one().edit(&text, None).unwrap(), format!("{LINES}{STOCK}"));
+    assert_eq!(one().edit(&text, &[]).unwrap(), format!("{LINES}{STOCK}"));
 }
 
 #[test]
@@ -231,7 +234,7 @@ fn what_coredns_refuses_is_refused_with_its_line() {
     ] {
         let error = Corefile::parse(text).unwrap_err();
         assert_eq!(error.line, line, "{text:?}: {error}");
-        assert_eq!(one().edit(text, None), Err(error.clone().into()));
+        assert_eq!(one().edit(text, &[]), Err(error.clone().into()));
         assert_eq!(one().undo(text), Err(error.into()));
     }
 }
@@ -245,7 +248,7 @@ fn limits_of_this_reader_are_named_as_such() {
     }
     let full = format!("{STOCK}#{}\n", "x".repeat(COREFILE_BYTES_MAX - STOCK.len() - 2));
     assert_eq!(full.len(), COREFILE_BYTES_MAX);
-    assert_eq!(one().edit(&full, None), Err(LeftAlone::TooLarge));
+    assert_eq!(one().edit(&full, &[]), Err(LeftAlone::TooLarge));
 }
 
 #[test]
@@ -314,9 +317,9 @@ proptest! {
 
     #[test]
     fn an_edit_is_undone_to_the_byte_and_twice_is_once(text in generated()) {
-        let edited = one().edit(&text, None).unwrap();
+        let edited = one().edit(&text, &[]).unwrap();
         prop_assert_ne!(&edited, &text);
-        prop_assert_eq!(&one().edit(&edited, None).unwrap(), &edited);
+        prop_assert_eq!(&one().edit(&edited, &[]).unwrap(), &edited);
         prop_assert_eq!(&one().undo(&edited).unwrap(), &text);
         let mut expected = vec!["lc1:53".to_owned()];
         expected.extend(addresses(&text));
@@ -326,14 +329,14 @@ proptest! {
     #[test]
     fn edits_of_two_contexts_do_not_touch_each_other(text in generated()) {
         let two = stub("two", "lc2");
-        let both = two.edit(&one().edit(&text, None).unwrap(), None).unwrap();
-        prop_assert_eq!(one().undo(&both).unwrap(), two.edit(&text, None).unwrap());
+        let both = two.edit(&one().edit(&text, &[]).unwrap(), &[]).unwrap();
+        prop_assert_eq!(one().undo(&both).unwrap(), two.edit(&text, &[]).unwrap());
         prop_assert_eq!(two.undo(&one().undo(&both).unwrap()).unwrap(), text);
     }
 
     #[test]
     fn no_text_makes_the_reader_fail_otherwise_than_with_an_error(text in "[a.:,{}\"\\\\#()\r\n import]{0,60}") {
-        if let Ok(edited) = one().edit(&text, None) {
+        if let Ok(edited) = one().edit(&text, &[]) {
             prop_assert_eq!(one().undo(&edited).unwrap(), text);
         }
     }

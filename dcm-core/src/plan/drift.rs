@@ -22,6 +22,8 @@ const DELETED: &str = "it was deleted by another client";
 
 const TAMPERED: &str = "another client changed or removed our labels or annotations on it";
 
+const PART: &str = "another client changed or removed the part that is edited";
+
 const GIVEN_UP: &str = "brought back several times, and changed again each time";
 
 /// Fields of an object that is else as it was written.
@@ -95,6 +97,17 @@ pub fn of_marks(key: &ObjectKey, given_up: Option<Timestamp>) -> Cause {
         None => TAMPERED.to_owned(),
     };
     Cause { object: Some(key.clone()), next_try: given_up, ..Cause::new(Reason::Tampered, message) }
+}
+
+/// What another client did to an object of which a part is edited: took that out, or changed it. It is let be until then, where it does so
+/// each time.
+#[must_use]
+pub fn of_edit(key: &ObjectKey, given_up: Option<Timestamp>) -> Cause {
+    let message = match given_up {
+        Some(_) => format!("{PART}; {GIVEN_UP}"),
+        None => PART.to_owned(),
+    };
+    Cause { next_try: given_up, ..drifted(key, message.into()) }
 }
 
 fn drifted(key: &ObjectKey, message: Arc<str>) -> Cause {

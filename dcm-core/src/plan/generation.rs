@@ -122,7 +122,9 @@ fn difference(work: &Work) -> Option<&'static str> {
         Work::Update { .. } => Some("it is another one, and would be overwritten"),
         Work::Delete { .. } => Some("it is not wanted, and would be deleted"),
         Work::Release { .. } => Some("it is not wanted, and would be released"),
-        Work::Forget => Some("it is recorded, and not there"),
+        Work::Edit { stub: Some(_), .. } => Some("a part of it is another one, and would be changed"),
+        Work::Edit { stub: None, .. } => Some("a part of it is not wanted, and would be taken out"),
+        Work::Forget | Work::ForgetEdit { .. } => Some("it is recorded, and not there"),
         Work::Unrecord => Some("it is recorded and not there, and would be made again"),
         Work::Request { .. } => Some("it is not answered, and would be asked for"),
     }

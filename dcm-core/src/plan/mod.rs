@@ -6,6 +6,7 @@
 
 mod digest;
 mod drift;
+mod edit;
 mod generation;
 mod object;
 mod outline;
@@ -16,7 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use crate::app_context::{Action, Bundle, Drift, Existing, Generation, Request, Stage};
+use crate::app_context::{Action, Bundle, Drift, Edited, Existing, Generation, Request, Stage};
+use crate::corefile::StubDomain;
 use crate::fields::{self, HeldField};
 use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use crate::name::{ContextId, OwnerId};
@@ -25,11 +27,17 @@ use crate::port::synchronizer::{Disposal, Removal};
 use crate::status::Cause;
 
 pub use digest::{Changes, Observed, Part, PlanHash, observed_state};
-pub use drift::{cause as drift_cause, named as named_fields, of_marks as tampered_cause};
-pub use outline::{Act, Outline, OutlinedStep, Rehearsal};
+pub use drift::{
+    cause as drift_cause, named as named_fields, of_edit as edit_drift_cause, of_marks as tampered_cause,
+};
+pub use edit::noted as note_edit;
+pub use outline::{Act, LineChange, Outline, OutlinedStep, Rehearsal};
 use request::Answer;
 pub use request::{RequestWork, certificate_manifest};
-pub use view::{Answered, CertificateState, Comparison, Desired, Recorded, Remarks, Seen, Sighting, View};
+pub use view::{
+    Answered, CertificateState, Comparison, Desired, EditedObject, Reading, Recorded, Remarks, Seen,
+    Sighting, Text, View,
+};
 
 /// Who plans, and under which rules.
 #[derive(Debug, Clone, Copy)]
@@ -154,6 +162,22 @@ pub enum Work {
         /// The objects of others that it holds, when they are why it is kept; the bindings of others alone, when all is kept.
         contents: Option<Contents>,
     },
+    /// Replaces one member of the data of an object that belongs to other clients.
+    Edit {
+        /// The state that this is based on.
+        observed: Precondition,
+        /// The member.
+        member: Arc<str>,
+        /// Its text.
+        text: Arc<str>,
+        /// The stub domain that is in the text; none when one is taken out.
+        stub: Option<Box<StubDomain>>,
+    },
+    /// Nothing on the cluster: the record of an edit is out of date and is dropped.
+    ForgetEdit {
+        /// The member that was edited.
+        member: Arc<str>,
+    },
     /// Nothing on the cluster: the record is out of date and is dropped.
     Forget,
     /// Clears the recorded UID before the object is made again, so that a crash in between can't make the new object
@@ -198,7 +222,7 @@ impl Terms {
 impl Work {
     /// True when it only waits: for the cluster, for somebody, or for the answer to a request.
     fn waits(&self) -> bool {
-        matches!(self, Self::Await(_) | Self::Blocked(_) | Self::Request { .. })
+        matches!(self, Self::Await(_) | Self::Blocked(_) | Self::Request { .. } | Self::ForgetEdit { .. })
     }
 
     fn is_update(&self) -> bool {
@@ -226,10 +250,19 @@ impl Work {
     #[must_use]
     pub fn is_write(&self) -> bool {
         match self {
-            Self::Create { .. } | Self::Update { .. } | Self::Delete { .. } | Self::Release { .. } => true,
+            Self::Create { .. }
+            | Self::Update { .. }
+            | Self::Delete { .. }
+            | Self::Release { .. }
+            | Self::Edit { .. } => true,
             Self::Request { work, .. } => work.is_write(),
             Self::Count { removes_bindings } => *removes_bindings,
-            Self::Look | Self::Forget | Self::Unrecord | Self::Await(_) | Self::Blocked(_) => false,
+            Self::Look
+            | Self::Forget
+            | Self::ForgetEdit { .. }
+            | Self::Unrecord
+            | Self::Await(_)
+            | Self::Blocked(_) => false,
         }
     }
 }
@@ -376,9 +409,14 @@ impl Plan {
     /// keeps no rights alive. Certificates that a signer issued are stored then, too, before Kubernetes deletes them.
     pub fn runnable(&self) -> impl Iterator<Item = &Step> {
         let first = self.steps.first().map(|step| step.wave);
-        let removal = self.steps.iter().map(|step| step.wave).find(|wave| matches!(wave, Wave::Remove(_)));
+        let mut waves = self.steps.iter().map(|step| step.wave);
+        // A text that can't be changed safely keeps nothing else from being removed.
+        let removal = waves.find(|wave| matches!(wave, Wave::Remove(_)) && *wave != edit::UNDO);
         self.steps.iter().filter(move |step| {
-            let takes_away = Some(step.wave) == removal || step.withdraws_right() || step.ends_tokens();
+            let takes_away = Some(step.wave) == removal
+                || step.wave == edit::UNDO
+                || step.withdraws_right()
+                || step.ends_tokens();
             let is_update = step.work.is_update() || step.work.collects();
             let passes = step.work == Work::Look || is_update || takes_away;
             Some(step.wave) == first || (self.is_held_up && passes) || self.beside.contains(&step.key)
@@ -423,6 +461,11 @@ pub fn plan(rules: &Rules<'_>, desired: Option<&Bundle>, recorded: &Records, vie
                 steps.extend(chosen.step);
                 plan.drift.extend(chosen.drift);
             }
+            Action::Edit { edit } => {
+                let chosen = edit::desire(rules, wave, edit, view);
+                steps.extend(chosen.step);
+                plan.drift.extend(chosen.drift);
+            }
             Action::Request { name, request } => {
                 steps.extend(request::desire(wave, name, request, view));
             }
@@ -432,6 +475,11 @@ pub fn plan(rules: &Rules<'_>, desired: Option<&Bundle>, recorded: &Records, vie
     let delete = Removal { objects: Some(Disposal::Delete), bindings: None, ..rules.removal };
     let removal = if desired.is_some() { delete } else { rules.removal };
     steps.extend(unwanted(&Rules { removal, ..*rules }, desired_steps, recorded, view));
+    let is_wanted =
+        |edited: &&Edited| desired.is_some_and(|bundle| bundle.edits().any(|(_, edit)| edited.is_of(edit)));
+    steps.extend(
+        view.edited().iter().filter(|edited| !is_wanted(edited)).map(|edited| edit::undo(edited, view)),
+    );
     plan.ahead = generation::ahead(rules, desired_steps, view).max(rules.ahead);
     if let Some(ahead) = plan.ahead {
         plan.steps = generation::halted(ahead, steps, rules, view);
@@ -480,7 +528,7 @@ fn closed(
 fn manifests(desired: &[crate::app_context::Step]) -> impl Iterator<Item = (Stage, &Manifest)> {
     desired.iter().filter_map(|step| match &step.action {
         Action::Apply { manifest, .. } => Some((step.stage, manifest)),
-        Action::Request { .. } => None,
+        Action::Edit { .. } | Action::Request { .. } => None,
     })
 }
 

@@ -61,6 +61,9 @@ pub enum Act {
     /// Our marks come off an object, and it stays.
     #[serde(rename = "release")]
     Release,
+    /// A part of an object of another client is changed.
+    #[serde(rename = "edit")]
+    Edit,
     /// A credential is asked for.
     #[serde(rename = "request")]
     Request,
@@ -95,4 +98,57 @@ pub enum Rehearsal {
     Unchecked(String),
     /// The cluster would refuse it, in these words.
     Refused(String),
+    /// It would change these lines of a text of other clients; no dry run is made.
+    Lines(LineChange),
+}
+
+/// The lines of a text that would change. All other lines stay as they are.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct LineChange {
+    /// The member of the ConfigMap's `data` that holds the text.
+    pub member: String,
+    /// The number of the first line that would change, from 1.
+    pub line: usize,
+    /// Lines that would go.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub removed: Vec<String>,
+    /// Lines that would come in their place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub added: Vec<String>,
+}
+
+impl LineChange {
+    /// The lines between the common beginning and the common end of two texts.
+    #[must_use]
+    pub fn between(member: &str, before: &str, after: &str) -> Self {
+        let (before, after): (Vec<&str>, Vec<&str>) = (before.lines().collect(), after.lines().collect());
+        let beginning = before.iter().zip(&after).take_while(|(before, after)| before == after).count();
+        let (before, after) = (before.split_at(beginning).1, after.split_at(beginning).1);
+        let end =
+            before.iter().rev().zip(after.iter().rev()).take_while(|(before, after)| before == after).count();
+        let lines =
+            |lines: &[&str]| lines.iter().take(lines.len() - end).map(|line| (*line).to_owned()).collect();
+        Self { member: member.to_owned(), line: beginning + 1, removed: lines(before), added: lines(after) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_of_lines_is_what_is_between_the_common_beginning_and_the_common_end() {
+        let change = |before: &str, after: &str| {
+            let change = LineChange::between("Corefile", before, after);
+            (change.line, change.removed.join(","), change.added.join(","))
+        };
+        let expected = |line, removed: &str, added: &str| (line, removed.to_owned(), added.to_owned());
+        assert_eq!(change("a\nb\n", "x\ny\na\nb\n"), expected(1, "", "x,y"));
+        assert_eq!(change("x\ny\na\n", "a\n"), expected(1, "x,y", ""));
+        assert_eq!(change("a\nold\nb\n", "a\nnew\nnewer\nb\n"), expected(2, "old", "new,newer"));
+        assert_eq!(change("a\na\n", "a\na\na\n"), expected(3, "", "a"));
+        assert_eq!(change("a", "a"), expected(2, "", ""));
+    }
 }

@@ -193,6 +193,6 @@ pub(super) fn answer(desired: &[app_context::Step], key: &ObjectKey, view: &dyn 
         {
             Some(if view.answered(name).is_some() { Answer::Stored } else { Answer::Open })
         }
-        Action::Request { .. } | Action::Apply { .. } => None,
+        Action::Request { .. } | Action::Apply { .. } | Action::Edit { .. } => None,
     })
 }

@@ -1,6 +1,7 @@
 //! The planner's choices, one test each.
 
 mod drift;
+mod edits;
 mod requests;
 mod rights;
 
@@ -23,6 +24,8 @@ struct Known {
     issued: bool,
     given_up: bool,
     failed: BTreeSet<ObjectKey>,
+    edited: Vec<Edited>,
+    texts: BTreeMap<ObjectKey, Option<EditedObject>>,
 }
 
 impl View for Known {
@@ -49,6 +52,14 @@ impl View for Known {
 
     fn given_up_until(&self, _object: &ObjectKey) -> Option<jiff::Timestamp> {
         self.given_up.then_some(jiff::Timestamp::UNIX_EPOCH)
+    }
+
+    fn edited(&self) -> &[Edited] {
+        &self.edited
+    }
+
+    fn read(&self, object: &ObjectKey) -> Reading<'_> {
+        Reading::of(self.texts.get(object))
     }
 
     fn has_failed(&self, step: &Step) -> bool {

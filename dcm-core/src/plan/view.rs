@@ -1,13 +1,15 @@
 //! What a planner knows of a cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use jiff::Timestamp;
 use serde_json::Value;
 
 use super::{Step, request};
-use crate::app_context::Stage;
+use crate::app_context::{Edited, Stage};
+use crate::corefile::StubDomain;
 use crate::fields::{self, HeldField, Ownership};
 use crate::hash::ContentHash;
 use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
@@ -72,6 +74,8 @@ pub struct Remarks {
     pub altered: Option<Altered>,
     /// The installation that it is marked as belonging to, where nothing proves that.
     pub claimed_by: Option<OwnerId>,
+    /// The cluster IP of a Service.
+    pub address: Option<IpAddr>,
     /// `roleRef` of a binding that is being deleted and still has subjects.
     pub still_binds: Option<Value>,
 }
@@ -159,6 +163,12 @@ impl Sighting {
         self.remarks.as_ref()?.claimed_by.as_ref()
     }
 
+    /// [`Remarks::address`].
+    #[must_use]
+    pub fn address(&self) -> Option<IpAddr> {
+        self.remarks.as_ref()?.address
+    }
+
     /// [`Remarks::still_binds`].
     #[must_use]
     pub fn still_binds(&self) -> Option<&Value> {
@@ -182,6 +192,7 @@ impl Sighting {
             fields,
             altered,
             claimed_by: claim(object),
+            address: cluster_ip(object),
             still_binds: still_binds(object),
         };
         Self {
@@ -234,6 +245,12 @@ impl Desired {
         let (manifest, labels) = (self.manifest.clone(), self.labels.clone());
         Stamped { manifest, marks: marks.clone(), labels, proof: Proof::read(&object.body) }
     }
+}
+
+/// The cluster IP of a Service. A headless one has none.
+fn cluster_ip(object: &Object) -> Option<IpAddr> {
+    let is_service = &*object.kind.kind == "Service" && object.kind.group.is_empty();
+    object.body["spec"]["clusterIP"].as_str().filter(|_| is_service)?.parse().ok()
 }
 
 /// The owner in marks that are not proved.
@@ -320,6 +337,60 @@ impl<'a> Answered<'a> {
     }
 }
 
+/// What was read of an object of which parts are edited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditedObject {
+    /// Its state.
+    pub observed: Precondition,
+    /// An app context applies it: it has our marks, with their proof.
+    pub is_ours: bool,
+    /// The members of its data that are edited, or were.
+    pub texts: BTreeMap<Arc<str>, Text>,
+}
+
+impl EditedObject {
+    /// These members of an object's data. Its marks are taken as proved: see [`Object::disclaim_unproved`].
+    #[must_use]
+    pub fn of(object: &Object, members: &BTreeSet<Arc<str>>) -> Self {
+        let data = &object.body["data"];
+        let text = |member: &Arc<str>| Some((member.clone(), Text::Whole(data[&**member].as_str()?.into())));
+        let (observed, is_ours) = (object.precondition(), object.marks.is_some());
+        Self { observed, is_ours, texts: members.iter().filter_map(text).collect() }
+    }
+}
+
+/// The text of a member that is edited.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Text {
+    /// All of it.
+    Whole(Arc<str>),
+    /// It was seen to have this stub domain as it is wanted.
+    With(StubDomain),
+}
+
+/// What is known of an object of which a part is edited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reading<'a> {
+    /// It was not read yet, or too long ago.
+    Unread,
+    /// It is not there.
+    Absent,
+    /// It is there.
+    Present(&'a EditedObject),
+}
+
+impl<'a> Reading<'a> {
+    /// What was read: none before, none inside where the object was not there.
+    #[must_use]
+    pub fn of(read: Option<&'a Option<EditedObject>>) -> Self {
+        match read {
+            None => Self::Unread,
+            Some(None) => Self::Absent,
+            Some(Some(object)) => Self::Present(object),
+        }
+    }
+}
+
 /// What a planner can ask about a cluster. Implementations answer from memory.
 pub trait View {
     /// What is known of one object.
@@ -338,6 +409,16 @@ pub trait View {
 
     /// A request that is answered and whose result is stored; none when it is not.
     fn answered(&self, request: &str) -> Option<Answered<'_>>;
+
+    /// The edits of objects of other clients that were written, or may have been.
+    fn edited(&self) -> &[Edited] {
+        &[]
+    }
+
+    /// What is known of an object of which a part is edited.
+    fn read(&self, _object: &ObjectKey) -> Reading<'_> {
+        Reading::Unread
+    }
 
     /// Until when the object is not brought back, however often somebody else changes it; none when it is.
     fn given_up_until(&self, _object: &ObjectKey) -> Option<Timestamp> {

@@ -2,7 +2,7 @@
 //!
 //! # Contract of [`Cluster`]
 //! - [`Cluster::create`] creates or fails with [`Error::AlreadyExists`]; it never changes an object that is there.
-//! - [`Cluster::update`], [`Cluster::release`], [`Cluster::set_subjects`] and [`Cluster::delete`] act on exactly the object state that the caller
+//! - [`Cluster::update`], [`Cluster::release`], [`Cluster::set_part`] and [`Cluster::delete`] act on exactly the object state that the caller
 //!   observed (UID and `resourceVersion`), else they fail with [`Error::Conflict`] or [`Error::NotFound`] and change
 //!   nothing.
 //! - After `update`, what the manifest says holds, what an earlier manifest of ours said and this one does not is
@@ -49,6 +49,10 @@ use crate::secret::Secret;
 
 /// The one field manager under which objects are written.
 pub const FIELD_MANAGER: &str = "dcm";
+
+/// Field manager under which texts of other clients are edited. What it holds counts as theirs: an object that is adopted or given back later
+/// keeps it.
+pub const EDIT_FIELD_MANAGER: &str = "dcm-edit";
 
 /// Label: the installation that an object belongs to.
 pub const LABEL_OWNER: &str = "dcm.internal/owner";
@@ -285,6 +289,40 @@ pub struct Precondition {
     pub uid: Arc<str>,
     /// Its state.
     pub resource_version: Arc<str>,
+}
+
+/// A part of an object of another client, as it is to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Part {
+    /// The subjects of a RoleBinding or ClusterRoleBinding.
+    Subjects(Vec<Value>),
+    /// The text of one member of the `data` of a ConfigMap.
+    Text {
+        /// The member.
+        member: Arc<str>,
+        /// Its text.
+        text: Arc<str>,
+    },
+}
+
+impl Part {
+    /// The field manager under which it is set.
+    #[must_use]
+    pub fn field_manager(&self) -> &'static str {
+        match self {
+            Self::Subjects(_) => FIELD_MANAGER,
+            Self::Text { .. } => EDIT_FIELD_MANAGER,
+        }
+    }
+
+    /// The JSON merge patch (RFC 7396) that sets it.
+    #[must_use]
+    pub fn patch(&self) -> Value {
+        match self {
+            Self::Subjects(subjects) => serde_json::json!({"subjects": subjects}),
+            Self::Text { member, text } => serde_json::json!({"data": {&**member: text}}),
+        }
+    }
 }
 
 /// How a deletion went.
@@ -684,21 +722,20 @@ pub trait Cluster: Send + Sync + 'static {
         origin: Origin,
     ) -> Result<Object, Error>;
 
-    /// Replaces the subjects of a RoleBinding or ClusterRoleBinding of another client, and changes nothing else: our marks are not put
-    /// on it.
+    /// Replaces one part of an object of another client, and changes nothing else: our marks are not put on it.
     ///
     /// # Errors
     /// [`Error`], among them [`Error::Conflict`] and [`Error::NotFound`]; [`Error::Unsupported`] where it is not implemented, as by
     /// default.
-    async fn set_subjects(
+    async fn set_part(
         &self,
         _call: &Call,
         _kind: &GroupVersionKind,
         _key: &ObjectKey,
         _observed: &Precondition,
-        _subjects: &[Value],
+        _part: &Part,
     ) -> Result<Object, Error> {
-        Err(Error::Unsupported { what: "changing the subjects of a binding of another client".to_owned() })
+        Err(Error::Unsupported { what: "changing an object of another client".to_owned() })
     }
 
     /// Deletes an object, and what depends on it in the background.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::cluster::Deletion::{self, Gone, Pending};
-use super::cluster::{Call, Cluster, Error, Object, Precondition};
+use super::cluster::{Call, Cluster, Error, Object, Part, Precondition};
 use crate::manifest::{GroupVersionKind, ObjectKey};
 
 /// How often a binding is read and changed where another client changes it in between, or the server fails.
@@ -44,7 +44,8 @@ async fn change(
         (has_members(&binding.body["metadata"]["finalizers"]), binding.deleting.is_some());
     let (mut observed, mut has_subjects) = (binding.precondition(), has_members(&binding.body["subjects"]));
     if has_subjects && (is_held || is_deleting || !left.is_empty()) {
-        match cluster.set_subjects(call, kind, key, &observed, left).await {
+        let part = Part::Subjects(left.to_vec());
+        match cluster.set_part(call, kind, key, &observed, &part).await {
             Ok(changed) => (observed, has_subjects) = (changed.precondition(), false),
             // The role that it binds may be one that we may not bind. A deletion needs less.
             Err(Error::Forbidden { .. } | Error::Invalid { .. }) if left.is_empty() && !is_deleting => {}

@@ -40,14 +40,14 @@ fn permission(more: &Value) -> Value {
 fn objects(bundle: &Bundle) -> BTreeMap<ObjectKey, Value> {
     let object = |step: &Step| match &step.action {
         Action::Apply { manifest, .. } => Some((manifest.key().clone(), manifest.body().clone())),
-        Action::Request { .. } => None,
+        Action::Edit { .. } | Action::Request { .. } => None,
     };
     bundle.steps().iter().filter_map(object).collect()
 }
 
 fn requests(bundle: &Bundle) -> Vec<String> {
     let request = |step: &Step| match &step.action {
-        Action::Apply { .. } => None,
+        Action::Apply { .. } | Action::Edit { .. } => None,
         Action::Request { name, .. } => Some(name.to_string()),
     };
     bundle.steps().iter().filter_map(request).collect()

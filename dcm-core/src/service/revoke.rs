@@ -136,7 +136,7 @@ fn is_open(object: &ObjectStatus) -> bool {
     match object.state {
         ObjectState::Pending | ObjectState::Removing => KINDS.contains(&&*object.key.kind),
         ObjectState::Drifted => object.key.is_binding(),
-        ObjectState::Applied | ObjectState::Adopted | ObjectState::Kept => false,
+        ObjectState::Applied | ObjectState::Adopted | ObjectState::Edited | ObjectState::Kept => false,
     }
 }
 

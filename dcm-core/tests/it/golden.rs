@@ -94,6 +94,7 @@ fn steps(bundle: &Bundle) -> Vec<Value> {
             }
             shown
         }
+        Action::Edit { edit } => json!({"stage": stage, "edit": edit}),
         Action::Request { name, request } => {
             let request = match request {
                 Request::Certificate(certificate) => json!({"certificate": certificate}),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dcm_core::app_context::{AppContext, Generation};
+use dcm_core::app_context::{AppContext, Edited, Generation};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::ClusterId;
@@ -33,6 +33,8 @@ pub struct Prospect {
 pub struct LaneProspect {
     /// The objects that were written for this app context.
     pub objects: Records,
+    /// The edits of objects of other clients that may have been written.
+    pub edits: Vec<Edited>,
     /// The kinds of which some may have been made.
     pub kinds: BTreeSet<GroupVersionKind>,
     /// The requests that are answered, with the UID of the ServiceAccount that a token is bound to.
@@ -87,6 +89,7 @@ impl LaneProspect {
     fn of(lane: Lane) -> Self {
         Self {
             objects: lane.objects,
+            edits: lane.edits,
             kinds: lane.kinds,
             issued: lane.issued.into_iter().map(|answer| (answer.name, answer.account)).collect(),
             kept: lane.kept.into_iter().filter_map(|(name, kept)| Some((name, kept.uid?))).collect(),

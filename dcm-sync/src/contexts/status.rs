@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dcm_core::app_context::Stage;
+use dcm_core::app_context::{Edited, Stage};
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::{CONTENTS_SAMPLE_MAX, Origin};
@@ -109,7 +109,7 @@ fn objects(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<ObjectStatus> {
     let wanted: BTreeSet<_> = steps(root, cluster)
         .filter_map(|step| match &step.action {
             ActionRecord::Apply { manifest, .. } => Some(*manifest),
-            ActionRecord::Request { .. } => None,
+            ActionRecord::Edit { .. } | ActionRecord::Request { .. } => None,
         })
         .collect();
     let mut records: Vec<_> = lane.objects.iter().collect();
@@ -133,6 +133,7 @@ fn objects(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<ObjectStatus> {
             ObjectStatus { key: key.clone(), state, cause, bindings: Vec::new() }
         })
         .collect();
+    statuses.extend(edited(root, cluster, lane));
     statuses.extend(unrecorded(lane));
     if root.wanted(cluster).is_none() {
         statuses.extend(lane.kept.iter().map(|(name, held)| kept(name, held)));
@@ -147,6 +148,27 @@ fn is_known_to_be_gone(lane: &Lane, key: &ObjectKey) -> bool {
         (Reason::NamespaceGone, Some(gone)) => gone == key || key.namespace.as_ref() == Some(&gone.name),
         _ => false,
     })
+}
+
+/// The objects of other clients of which a part is edited, where nothing is in the way.
+fn edited(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<ObjectStatus> {
+    let is_wanted = |edited: &Edited| {
+        steps(root, cluster)
+            .any(|step| matches!(&step.action, ActionRecord::Edit { edit } if edited.is_of(edit)))
+    };
+    let mut keys: BTreeMap<ObjectKey, bool> = BTreeMap::new();
+    for edited in &lane.edits {
+        *keys.entry(edited.key()).or_insert(true) &= is_wanted(edited) && edited.written.len() == 1;
+    }
+    let status = |(key, is_done): (ObjectKey, bool)| {
+        let state = match is_done {
+            true => ObjectState::Edited,
+            false if root.wanted(cluster).is_none() => ObjectState::Removing,
+            false => ObjectState::Pending,
+        };
+        ObjectStatus { key, state, cause: None, bindings: Vec::new() }
+    };
+    keys.into_iter().filter(|(key, _)| cause_of(lane, key).is_none()).map(status).collect()
 }
 
 /// Objects that are not recorded and have a cause: what they wait for is the news.
@@ -181,7 +203,7 @@ fn cause_of(lane: &Lane, key: &ObjectKey) -> Option<Cause> {
 fn requests(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<RequestStatus> {
     let requests = steps(root, cluster).filter_map(|step| match &step.action {
         ActionRecord::Request { name, request } => Some((name, request.object(), step.stage)),
-        ActionRecord::Apply { .. } => None,
+        ActionRecord::Apply { .. } | ActionRecord::Edit { .. } => None,
     });
     let requests: Vec<_> = requests.collect();
     let keys: BTreeSet<&ObjectKey> = requests.iter().map(|(_, key, _)| key).collect();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use dcm_core::app_context::Edited;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::store::{Entry, StoreExt as _};
 use dcm_core::port::synchronizer::{Error, Tombstone};
@@ -64,5 +65,7 @@ impl Contexts {
 
 fn tombstone(context: ContextId, cluster: ClusterId, lane: Lane) -> Tombstone {
     let cause = lane.causes.into_iter().next();
-    Tombstone { context, cluster, since: lane.since, cause, objects: lane.objects.into_keys().collect() }
+    let edited = lane.edits.iter().map(Edited::key);
+    let objects = lane.objects.into_keys().chain(edited).collect();
+    Tombstone { context, cluster, since: lane.since, cause, objects }
 }

@@ -31,10 +31,10 @@ mod cluster;
 mod creation;
 mod deletion;
 mod namespaces;
+mod parts;
 mod rehearsal;
 mod release;
 mod subject;
-mod subjects;
 mod update;
 mod watching;
 
@@ -43,10 +43,10 @@ pub use cluster::*;
 pub use creation::*;
 pub use deletion::*;
 pub use namespaces::*;
+pub use parts::*;
 pub use rehearsal::*;
 pub use release::*;
 pub use subject::{OTHER_MANAGER, Other, OtherError, PREFIX_MAX, Subject};
-pub use subjects::*;
 pub use update::*;
 pub use watching::*;
 
@@ -101,8 +101,9 @@ macro_rules! contract_tests {
             release_leaves_what_was_adopted_as_it_was,
             release_ignores_the_origin_on_the_object,
             release_needs_the_observed_state,
-            set_subjects_replaces_the_subjects_and_leaves_the_rest,
-            set_subjects_needs_the_observed_state,
+            set_part_replaces_the_subjects_and_leaves_the_rest,
+            set_part_replaces_a_text_and_leaves_the_rest,
+            set_part_needs_the_observed_state,
             delete_removes_the_object,
             delete_needs_the_observed_state,
             delete_waits_for_finalizers,

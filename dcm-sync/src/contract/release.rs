@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::subject::{Subject, config_map, must, of_another_object, refused_as_another_state};
 
 /// Releases an object that comes from there.
-async fn release(subject: &Subject, object: &Object, origin: Origin) -> Object {
+pub(super) async fn release(subject: &Subject, object: &Object, origin: Origin) -> Object {
     let (kind, key) = (&object.kind, &object.key);
     must(subject.cluster.release(&subject.call, kind, key, &object.precondition(), origin).await, "release")
 }

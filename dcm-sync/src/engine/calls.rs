@@ -85,6 +85,9 @@ async fn send(
             client.release(call, kind, key, observed, *origin).await?;
             Reply::Released
         }
+        Request::SetPart { kind, key, observed, part } => {
+            Reply::PartSet(client.set_part(call, kind, key, observed, part).await?)
+        }
         Request::Approve { key, observed } => Reply::Written(client.approve(call, key, observed).await?),
         Request::Contents { namespace, proofs, removes_bindings } => {
             let proofs = proofs.as_ref();
@@ -195,9 +198,9 @@ mod planted {
     /// Lets a write go to whatever is there under its object's name.
     pub(super) async fn unbound(client: &dyn Cluster, mut asked: ClusterCall) -> ClusterCall {
         let (kind, key, observed) = match &mut asked.request {
-            Request::Delete { kind, key, observed } | Request::Release { kind, key, observed, .. } => {
-                (&*kind, &*key, observed)
-            }
+            Request::Delete { kind, key, observed }
+            | Request::Release { kind, key, observed, .. }
+            | Request::SetPart { kind, key, observed, .. } => (&*kind, &*key, observed),
             Request::Update { object, observed, .. } => {
                 (object.manifest.kind(), object.manifest.key(), observed)
             }

@@ -41,6 +41,8 @@ pub enum What {
     Deleted(ObjectKey),
     /// An object was given back.
     Released(ObjectKey),
+    /// A part of an object of another client was changed, or changed back.
+    Edited(ObjectKey),
     /// A request was answered.
     Issued(Arc<str>),
     /// What was issued for a request is good no more, as what it is bound to was replaced; it is asked for again.
@@ -70,6 +72,7 @@ impl What {
             Self::Corrected(_) => "corrected",
             Self::Deleted(_) => "deleted",
             Self::Released(_) => "released",
+            Self::Edited(_) => "edited",
             Self::Issued(_) => "issued",
             Self::Lapsed(_) => "lapsed",
             Self::Hindered(_) => "hindered",

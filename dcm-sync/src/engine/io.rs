@@ -8,7 +8,7 @@ use dcm_core::app_context::TokenRequest;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::{
-    self, Call, ClusterUid, Contents, Deletion, IssuedToken, Object, Origin, Precondition, Stamped,
+    self, Call, ClusterUid, Contents, Deletion, IssuedToken, Object, Origin, Part, Precondition, Stamped,
     WatchEvent,
 };
 use dcm_core::port::proof::{ClusterProofKey, ProofKey};
@@ -189,6 +189,13 @@ pub(crate) enum Request {
         observed: Precondition,
         origin: Origin,
     },
+    /// Replaces a part of an object of another client.
+    SetPart {
+        kind: GroupVersionKind,
+        key: ObjectKey,
+        observed: Precondition,
+        part: Part,
+    },
     Approve {
         key: ObjectKey,
         observed: Precondition,
@@ -231,6 +238,7 @@ pub(crate) enum Reply {
     Written(Object),
     Deleted(Deletion),
     Released,
+    PartSet(Object),
     Token(IssuedToken, Result<Trial, cluster::Error>),
     Tried {
         pem: Arc<str>,

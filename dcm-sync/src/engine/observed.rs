@@ -67,6 +67,7 @@ impl Asked {
             Request::Update { object, .. } => new(Verb::Update).about_object(object.manifest.key()),
             Request::Delete { key, .. } => new(Verb::Delete).about_object(key),
             Request::Release { key, .. } => new(Verb::Release).about_object(key),
+            Request::SetPart { key, .. } => new(Verb::Update).about_object(key),
             Request::Approve { key, .. } => new(Verb::Approve).about_object(key),
             Request::Token(_) => new(Verb::Token),
             Request::Try { key, .. } | Request::TryAgain { key, .. } => new(Verb::Try).about_object(key),

@@ -63,7 +63,7 @@ pub struct Options {
     pub contest_wait_max: Duration,
     /// How often recorded objects are read by name where the cluster refuses to list and watch their kind. Only what is
     /// there already is kept so: to make objects of a kind for the first time, and to remove them, it must be listed.
-    /// Default 30 s: a read for each object.
+    /// Default 30 s: a read for each object. Objects of other clients of which parts are edited are read so, too, up to a quarter later.
     pub read_interval: Duration,
     /// Bytes of objects kept of one cluster whose app contexts are not loaded yet. Of what is beyond that only the metadata is
     /// kept, and it is read by its name when its context is loaded. Default 8 MiB: some 1,000 objects.

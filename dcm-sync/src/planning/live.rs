@@ -7,12 +7,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dcm_core::app_context::{AppContext, Bundle, Generation};
+use dcm_core::app_context::{AppContext, Bundle, Edit, Edited, Generation};
 use dcm_core::causes::{self, Reader};
 use dcm_core::effect::{self, WithoutEffect};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
-use dcm_core::plan::{Answered, Desired, Observed, Plan, Rehearsal, Rules, Seen, Sighting, View, Work, plan};
+use dcm_core::plan::{
+    Answered, Desired, EditedObject, LineChange, Observed, Plan, Reading, Rehearsal, Rules, Seen, Sighting,
+    Step, Text, View, Work, plan,
+};
 use dcm_core::port::cluster::{Call, Cluster, Contents, Error, Object, Selection};
 use dcm_core::port::listing::listed;
 use dcm_core::port::proof::{ClusterProofKey, ProofKey};
@@ -76,6 +79,8 @@ struct Looked<'a> {
     /// What proves the marks on the objects of this cluster.
     proofs: Option<ClusterProofKey>,
     objects: BTreeMap<ObjectKey, Option<(GroupVersionKind, Sighting)>>,
+    /// What was read of objects of which parts are edited.
+    texts: BTreeMap<ObjectKey, Option<EditedObject>>,
     observed: Observed,
     /// What is planned on what is seen so far.
     plan: Plan,
@@ -113,12 +118,14 @@ pub(super) async fn live_plan(
         looked.look_at_all(cluster, call, |kind| kind.is_namespace() == of_namespaces).await?;
         looked.plan = plan(&rules, looked.bundle, &recorded.objects, &looked);
     }
+    let lines = looked.lines();
     let Looked { plan, observed, proofs, .. } = looked;
-    let rehearsals = match rehearsing {
+    let mut rehearsals = match rehearsing {
         // Nothing would be written.
         Rehearsing::Writes if !is_replaced => rehearse(cluster, call, place, &plan).await?,
         Rehearsing::Writes | Rehearsing::Nothing => BTreeMap::new(),
     };
+    rehearsals.extend(lines.into_iter().map(|(key, lines)| (key, Ok(Rehearsal::Lines(lines)))));
     let contents = match rehearsing {
         Rehearsing::Writes if !is_replaced => contents_of(cluster, call, place, &plan, proofs.as_ref()).await,
         Rehearsing::Writes | Rehearsing::Nothing => BTreeMap::new(),
@@ -172,7 +179,16 @@ impl<'a> Looked<'a> {
     fn new(place: &'a Place<'a>, proofs: Option<ClusterProofKey>, observed: Observed) -> Self {
         let bundle = place.context.placements.get(place.cluster).map(|bundle| &**bundle);
         let labels = Arc::new(place.context.labels.clone());
-        Self { place, bundle, labels, proofs, objects: BTreeMap::new(), observed, plan: Plan::default() }
+        Self {
+            place,
+            bundle,
+            labels,
+            proofs,
+            objects: BTreeMap::new(),
+            texts: BTreeMap::new(),
+            observed,
+            plan: Plan::default(),
+        }
     }
 
     /// Reads what is wanted or recorded of some kinds.
@@ -192,6 +208,52 @@ impl<'a> Looked<'a> {
         }
         for (kind, key) in wanted.into_iter().chain(written.filter(|(kind, _)| is_of(kind))) {
             self.look(cluster, call, kind, key).await?;
+        }
+        if is_of(Edit::kind()) {
+            self.look_at_edits(cluster, call).await?;
+        }
+        Ok(())
+    }
+
+    /// The lines that the plan's edits would change, by object. With two edits of one object those of the last one.
+    fn lines(&self) -> BTreeMap<ObjectKey, LineChange> {
+        let change = |step: &Step| {
+            let Work::Edit { member, text, .. } = &step.work else { return None };
+            let before = match self.texts.get(&step.key)?.as_ref()?.texts.get(member)? {
+                Text::Whole(before) => before,
+                Text::With(_) => return None,
+            };
+            Some((step.key.clone(), LineChange::between(member, before, text)))
+        };
+        self.plan.steps().iter().filter_map(change).collect()
+    }
+
+    /// Reads the objects of which parts are edited, or were, and the Services that the edits need.
+    async fn look_at_edits(&mut self, cluster: &dyn Cluster, call: &Call) -> Result<(), Error> {
+        let wanted: Vec<_> = self.bundle.into_iter().flat_map(Bundle::edits).map(|(_, edit)| edit).collect();
+        let written = &self.place.recorded.edits;
+        let mut members: BTreeMap<ObjectKey, BTreeSet<Arc<str>>> = BTreeMap::new();
+        let desired = wanted.iter().map(|edit| (edit.key(), &edit.member));
+        for (key, member) in desired.chain(written.iter().map(|edited| (edited.key(), &edited.member))) {
+            members.entry(key).or_default().insert(member.clone());
+        }
+        for (key, members) in members {
+            let found = cluster.get(call, Edit::kind(), &key).await?;
+            let proved = found.map(|mut object| {
+                object.disclaim_unproved(self.proofs.as_ref());
+                object
+            });
+            self.texts.insert(key, proved.map(|object| EditedObject::of(&object, &members)));
+        }
+        // What a Service of others says is no part of what a plan is bound to.
+        for (kind, key) in wanted.into_iter().filter_map(Edit::service) {
+            if self.objects.contains_key(&key) {
+                continue;
+            }
+            let found = cluster.get(call, &kind, &key).await?;
+            let sighting =
+                found.map(|object| (kind, Sighting { marks: None, ..Sighting::of(&object, None) }));
+            self.objects.insert(key, sighting);
         }
         Ok(())
     }
@@ -297,6 +359,14 @@ impl View for Looked<'_> {
 
     fn kept(&self, namespace: &str) -> Option<&Arc<str>> {
         self.place.recorded.kept.get(namespace)
+    }
+
+    fn edited(&self) -> &[Edited] {
+        &self.place.recorded.edits
+    }
+
+    fn read(&self, object: &ObjectKey) -> Reading<'_> {
+        Reading::of(self.texts.get(object))
     }
 
     fn answered(&self, request: &str) -> Option<Answered<'_>> {

@@ -6,7 +6,7 @@ use dcm_core::causes::Reader;
 use dcm_core::effect::WithoutEffect;
 use dcm_core::manifest::{Manifest, ObjectKey};
 use dcm_core::name::ClusterId;
-use dcm_core::plan::{Act, Outline, OutlinedStep, Rehearsal, Step, Why, Work, named_fields};
+use dcm_core::plan::{Act, LineChange, Outline, OutlinedStep, Rehearsal, Step, Why, Work, named_fields};
 use dcm_core::port::answer::clean;
 use dcm_core::port::cluster::{Contents, Error};
 use dcm_core::status::Cause;
@@ -78,6 +78,11 @@ fn steps(live: &LivePlan, reader: Reader) -> Vec<OutlinedStep> {
 /// What a dry run gave, for a reader: it is a write of an object of the app context.
 fn shown(rehearsed: &Result<Rehearsal, Error>, reader: Reader) -> Rehearsal {
     match rehearsed {
+        Ok(Rehearsal::Lines(change)) => {
+            let cleaned = |lines: &[String]| lines.iter().map(|line| clean(line)).collect();
+            let (removed, added) = (cleaned(&change.removed), cleaned(&change.added));
+            Rehearsal::Lines(LineChange { removed, added, ..change.clone() })
+        }
         Ok(rehearsal) => rehearsal.clone(),
         Err(error) if error.is_retryable() => {
             Rehearsal::Unchecked(format!("can't be checked: {}", error.words_of_write_for(reader)))
@@ -99,10 +104,12 @@ fn act(step: &Step) -> Option<Act> {
         (Work::Count { .. }, Why::Kept) => Act::Release,
         (Work::Count { .. }, _) => Act::DeleteIfEmpty,
         (Work::Release { .. }, _) => Act::Release,
+        (Work::Edit { .. }, Why::Drifted) => Act::Correct,
+        (Work::Edit { .. }, _) => Act::Edit,
         (Work::Request { .. }, _) => Act::Request,
         (Work::Await(_), _) => Act::Wait,
         (Work::Blocked(_), _) => Act::Blocked,
-        (Work::Look | Work::Forget, _) => return None,
+        (Work::Look | Work::Forget | Work::ForgetEdit { .. }, _) => return None,
     })
 }
 

@@ -5,12 +5,14 @@
 //! fill in is counted at its longest.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::{Ipv6Addr, SocketAddr};
 use std::sync::{Arc, LazyLock};
 
-use dcm_core::app_context::{Action, Bundle, Generation, Request, Stage};
+use dcm_core::app_context::{Action, Bundle, Change, Edit, Edited, Generation, Request, Stage};
+use dcm_core::corefile::StubDomain;
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
-use dcm_core::name::DNS_SUBDOMAIN_MAX;
+use dcm_core::name::{ContextId, DNS_LABEL_MAX, DNS_SUBDOMAIN_MAX};
 use dcm_core::plan::Recorded;
 use dcm_core::port::cluster::{CONTENTS_SAMPLE_MAX, Fence, Origin};
 use dcm_core::status::{Cause, LaneState, Reason};
@@ -41,6 +43,8 @@ pub(crate) struct Extent<'a> {
     namespaces: BTreeSet<&'a str>,
     /// The bytes of each answer.
     requests: BTreeMap<&'a str, usize>,
+    /// The bytes of all edits.
+    edits: usize,
 }
 
 impl<'a> Extent<'a> {
@@ -50,6 +54,7 @@ impl<'a> Extent<'a> {
         for step in bundle.steps() {
             match &step.action {
                 Action::Apply { manifest, .. } => extent.add_manifest(manifest),
+                Action::Edit { edit } => extent.add_edit(edit),
                 Action::Request { name, request } => extent.add_request(name, request),
             }
         }
@@ -67,6 +72,7 @@ impl<'a> Extent<'a> {
                 ActionRecord::Apply { manifest, .. } => {
                     manifests.get(manifest).into_iter().for_each(|manifest| self.add_manifest(manifest));
                 }
+                ActionRecord::Edit { edit } => self.add_edit(edit),
                 ActionRecord::Request { name, request } => self.add_request(name, request),
             }
         }
@@ -81,6 +87,22 @@ impl<'a> Extent<'a> {
         if kind.is_namespace() {
             self.namespaces.insert(&key.name);
         }
+    }
+
+    fn add_edit(&mut self, edit: &Edit) {
+        let Edit { namespace, name, member, change: Change::StubDomain { zone, .. } } = edit;
+        let context = ContextId::new("x".repeat(DNS_LABEL_MAX)).expect("a label's value");
+        let address = SocketAddr::from((Ipv6Addr::from(u128::MAX), u16::MAX));
+        let stub = StubDomain::new(context, zone.clone(), address.ip()).with_port(address.port());
+        // While an address is replaced, the text may have either.
+        let edited = Edited {
+            namespace: namespace.clone(),
+            name: name.clone(),
+            member: member.clone(),
+            written: vec![stub.clone(), stub],
+        };
+        self.edits += json_bytes(&edited) + 1;
+        self.kinds.insert(Edit::kind());
     }
 
     fn add_request(&mut self, name: &'a Arc<str>, request: &Request) {
@@ -114,6 +136,7 @@ impl<'a> Extent<'a> {
             + kinds
             + namespaces.sum::<usize>()
             + objects
+            + self.edits
             + self.request_bytes()
     }
 
@@ -341,7 +364,7 @@ mod tests {
                 Some(Answer { name: name.clone(), account: Some(LONGEST_UID.clone()) })
             }
             Action::Request { name, .. } => Some(Answer { name: name.clone(), account: None }),
-            Action::Apply { .. } => None,
+            Action::Apply { .. } | Action::Edit { .. } => None,
         });
         Lane {
             state: LaneState::Abandoned,

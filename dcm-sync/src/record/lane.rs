@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dcm_core::app_context::{Generation, Stage};
+use dcm_core::app_context::{Edited, Generation, Stage};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::DNS_SUBDOMAIN_MAX;
@@ -58,6 +58,9 @@ pub(crate) struct Lane {
     pub causes: Vec<Cause>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty", with = "objects")]
     pub objects: Records,
+    /// The edits of objects of other clients that may have been written: named before the first write.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<Edited>,
     /// The requests that are answered; their results are stored.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub issued: Vec<Answer>,
@@ -140,6 +143,7 @@ impl Lane {
             uncertain_until: None,
             causes: Vec::new(),
             objects: Records::new(),
+            edits: Vec::new(),
             issued: Vec::new(),
             lapsed: Vec::new(),
             dropping: Vec::new(),

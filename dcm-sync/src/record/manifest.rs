@@ -1,9 +1,11 @@
-//! A manifest, as it is stored.
+//! A manifest, as it is stored: the values of a Secret as secrets, which stores seal.
 
 use dcm_core::manifest::Manifest;
 use dcm_core::port::schema::ReadError;
 use dcm_core::port::store::{Document, Entry, Error};
-use serde::{Deserialize, Serialize};
+use dcm_core::secret::SECRET_MEMBER;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Value, json};
 
 use super::{SCHEMA, Schema, read};
 
@@ -12,7 +14,37 @@ use super::{SCHEMA, Schema, read};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct StoredManifest {
     pub schema: Schema,
+    #[serde(serialize_with = "serialize", deserialize_with = "deserialize")]
     pub manifest: Manifest,
+}
+
+/// The members of a Secret whose values are secret.
+const SECRET_DATA: [&str; 2] = ["data", "stringData"];
+
+fn serialize<S: Serializer>(manifest: &Manifest, serializer: S) -> Result<S::Ok, S::Error> {
+    if !manifest.holds_secrets() {
+        return manifest.serialize(serializer);
+    }
+    let mut body = manifest.body().clone();
+    for value in secret_values(&mut body).filter(|value| value.is_string()) {
+        *value = json!({SECRET_MEMBER: value.take()});
+    }
+    body.serialize(serializer)
+}
+
+fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Manifest, D::Error> {
+    let mut body = Value::deserialize(deserializer)?;
+    for value in secret_values(&mut body).filter(|value| value[SECRET_MEMBER].is_string()) {
+        *value = value[SECRET_MEMBER].take();
+    }
+    Manifest::new(body).map_err(serde::de::Error::custom)
+}
+
+fn secret_values(body: &mut Value) -> impl Iterator<Item = &mut Value> {
+    let is_secret = body["apiVersion"] == "v1" && body["kind"] == "Secret";
+    let members = body.as_object_mut().into_iter().flatten().filter(move |_| is_secret);
+    let data = members.filter(|(name, _)| SECRET_DATA.contains(&name.as_str()));
+    data.filter_map(|(_, data)| data.as_object_mut()).flat_map(serde_json::Map::values_mut)
 }
 
 /// The document of a manifest.
@@ -42,11 +74,31 @@ mod tests {
     }
 
     #[test]
+    fn the_values_of_a_secret_are_stored_as_secrets_and_come_back() {
+        let body = json!({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "cacerts", "namespace": "n"},
+            "type": "Opaque", "data": {"ca-key.pem": "a2V5"}, "stringData": {"other": "clear"}});
+        let manifest = Manifest::new(body.clone()).unwrap();
+        let document = manifest_document(&manifest).unwrap();
+        let stored = document.read::<Value>().unwrap();
+        assert_eq!(stored["manifest"]["data"], json!({"ca-key.pem": {"$secret": "a2V5"}}));
+        assert_eq!(stored["manifest"]["stringData"], json!({"other": {"$secret": "clear"}}));
+        assert_eq!(stored["manifest"]["metadata"], body["metadata"]);
+        let read = read_manifest(&entry(document)).unwrap();
+        assert_eq!((&read, read.hash()), (&manifest, manifest.hash()));
+        // Data of other kinds is theirs.
+        let map =
+            json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "b"}});
+        let stored =
+            manifest_document(&Manifest::new(map.clone()).unwrap()).unwrap().read::<Value>().unwrap();
+        assert_eq!(stored["manifest"], map);
+    }
+
+    #[test]
     fn a_stored_manifest_says_its_schema_and_one_of_another_schema_is_not_read() {
         let body = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "team"}});
         let manifest = Manifest::new(body.clone()).unwrap();
         let document = manifest_document(&manifest).unwrap();
-        assert_eq!(document.read::<serde_json::Value>().unwrap(), json!({"schema": 1, "manifest": body}));
+        assert_eq!(document.read::<Value>().unwrap(), json!({"schema": 1, "manifest": body}));
         assert_eq!(read_manifest(&entry(document)).unwrap(), manifest);
         let later = Document::from_value(&json!({"schema": 2, "manifest": body})).unwrap();
         let error = read_manifest(&entry(later)).unwrap_err().to_string();

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dcm_core::app_context::{
-    Action, AppContext, Bundle, Drift, Existing, Generation, InvalidBundle, Request, Stage, Step,
+    Action, AppContext, Bundle, Drift, Edit, Existing, Generation, InvalidBundle, Request, Stage, Step,
 };
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::Manifest;
@@ -81,6 +81,8 @@ pub(crate) enum ActionRecord {
         #[serde(default, skip_serializing_if = "Drift::is_default")]
         drift: Drift,
     },
+    #[serde(rename_all = "camelCase")]
+    Edit { edit: Edit },
     #[serde(rename_all = "camelCase")]
     Request { name: Arc<str>, request: Request },
 }
@@ -184,7 +186,7 @@ impl Root {
     pub(crate) fn manifests_of(&self, bundle: &ContentHash) -> impl Iterator<Item = ContentHash> {
         self.bundles.get(bundle).into_iter().flatten().filter_map(|step| match &step.action {
             ActionRecord::Apply { manifest, .. } => Some(*manifest),
-            ActionRecord::Request { .. } => None,
+            ActionRecord::Edit { .. } | ActionRecord::Request { .. } => None,
         })
     }
 
@@ -233,6 +235,7 @@ impl StepRecord {
             Action::Apply { manifest, existing, drift } => {
                 ActionRecord::Apply { manifest: manifest.hash(), existing: *existing, drift: drift.clone() }
             }
+            Action::Edit { edit } => ActionRecord::Edit { edit: edit.clone() },
             Action::Request { name, request } => {
                 ActionRecord::Request { name: name.clone(), request: request.clone() }
             }
@@ -253,6 +256,7 @@ pub(crate) fn bundle(
                 existing: *existing,
                 drift: drift.clone(),
             },
+            ActionRecord::Edit { edit } => Action::Edit { edit: edit.clone() },
             ActionRecord::Request { name, request } => {
                 Action::Request { name: name.clone(), request: request.clone() }
             }

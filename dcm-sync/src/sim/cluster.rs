@@ -8,7 +8,7 @@ use dcm_core::app_context::TokenRequest;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::{
     Access, Call, Cluster, ClusterUid, Contents, Deletion, Error, IssuedToken, Kinds, Object, Origin, Page,
-    PageToken, Precondition, Selection, ServerInfo, Stamped, Watch,
+    PageToken, Part, Precondition, Selection, ServerInfo, Stamped, Watch,
 };
 use dcm_core::port::proof::ClusterProofKey;
 use dcm_core::port::trial::{ClientCredential, Trial};
@@ -254,16 +254,16 @@ impl Cluster for SimCluster {
         reply!(self.ask(call, operation), Reply::Written(object) => object)
     }
 
-    async fn set_subjects(
+    async fn set_part(
         &self,
         call: &Call,
         kind: &GroupVersionKind,
         key: &ObjectKey,
         observed: &Precondition,
-        subjects: &[Value],
+        part: &Part,
     ) -> Result<Object, Error> {
         let (kind, key, observed) = (kind.clone(), key.clone(), observed.clone());
-        let operation = Operation::SetSubjects { kind, key, observed, subjects: subjects.to_vec() };
+        let operation = Operation::SetPart { kind, key, observed, part: part.clone() };
         reply!(self.ask(call, operation), Reply::Written(object) => object)
     }
 

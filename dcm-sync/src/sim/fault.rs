@@ -166,11 +166,11 @@ impl Faults {
 fn may_meet(verb: Verb, error: &Error) -> bool {
     match error {
         Error::Conflict => {
-            matches!(verb, Verb::Update | Verb::Release | Verb::SetSubjects | Verb::Delete | Verb::Approve)
+            matches!(verb, Verb::Update | Verb::Release | Verb::SetPart | Verb::Delete | Verb::Approve)
         }
         Error::NotFound => matches!(verb, Verb::Create | Verb::IssueToken),
         Error::Invalid { .. } => {
-            matches!(verb, Verb::Create | Verb::Update | Verb::Release | Verb::SetSubjects | Verb::Approve)
+            matches!(verb, Verb::Create | Verb::Update | Verb::Release | Verb::SetPart | Verb::Approve)
         }
         // Rights are looked at after the credential.
         Error::Forbidden { .. } => verb != Verb::TryCredential,

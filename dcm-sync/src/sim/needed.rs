@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use dcm_core::app_context::TokenRequest;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
-use dcm_core::port::cluster::Access;
+use dcm_core::port::cluster::{Access, Part};
 use serde_json::Value;
 
 use super::kind::{CERTIFICATES_GROUP, Kind, RBAC_GROUP};
@@ -35,7 +35,8 @@ pub(super) fn needed(objects: &impl Roles, operation: &Operation) -> Vec<Access>
             changing(kind, key).into_iter().chain(granting(kind, key, body)).collect()
         }
         Operation::Release { kind, key, .. } => changing(kind, key).into(),
-        Operation::SetSubjects { kind, key, .. } => {
+        Operation::SetPart { kind, key, part: Part::Text { .. }, .. } => changing(kind, key).into(),
+        Operation::SetPart { kind, key, part: Part::Subjects(_), .. } => {
             let binding = objects.one(&kind.kind, key.namespace.as_deref(), &key.name).unwrap_or_default();
             changing(kind, key).into_iter().chain(granting(kind, key, &binding)).collect()
         }

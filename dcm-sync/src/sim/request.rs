@@ -6,7 +6,7 @@ use std::sync::Arc;
 use dcm_core::app_context::TokenRequest;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::port::cluster::{
-    Access, Call, ClusterUid, Contents, Deletion, Error, IssuedToken, Object, Origin, Precondition,
+    Access, Call, ClusterUid, Contents, Deletion, Error, IssuedToken, Object, Origin, Part, Precondition,
     Selection, ServerInfo,
 };
 use dcm_core::port::proof::ClusterProofKey;
@@ -92,16 +92,16 @@ pub enum Operation {
         /// Where the object comes from.
         origin: Origin,
     },
-    /// Replacing the subjects of a binding of another client.
-    SetSubjects {
+    /// Replacing a part of an object of another client.
+    SetPart {
         /// Its kind.
         kind: GroupVersionKind,
         /// Which one.
         key: ObjectKey,
         /// The state that it is based on.
         observed: Precondition,
-        /// The subjects.
-        subjects: Vec<Value>,
+        /// The part.
+        part: Part,
     },
     /// A deletion.
     Delete {
@@ -163,8 +163,8 @@ pub enum Verb {
     Rehearse,
     /// [`Operation::Release`].
     Release,
-    /// [`Operation::SetSubjects`].
-    SetSubjects,
+    /// [`Operation::SetPart`].
+    SetPart,
     /// [`Operation::Delete`].
     Delete,
     /// [`Operation::Watch`].
@@ -189,7 +189,7 @@ impl Verb {
             Self::Create
             | Self::Update
             | Self::Release
-            | Self::SetSubjects
+            | Self::SetPart
             | Self::Delete
             | Self::Approve
             | Self::IssueToken => true,
@@ -221,7 +221,7 @@ impl Operation {
             Self::Update { .. } => Verb::Update,
             Self::Rehearse { .. } => Verb::Rehearse,
             Self::Release { .. } => Verb::Release,
-            Self::SetSubjects { .. } => Verb::SetSubjects,
+            Self::SetPart { .. } => Verb::SetPart,
             Self::Delete { .. } => Verb::Delete,
             Self::Watch { .. } => Verb::Watch,
             Self::Approve { .. } => Verb::Approve,
@@ -241,7 +241,7 @@ impl Operation {
             | Self::Update { kind, .. }
             | Self::Rehearse { kind, .. }
             | Self::Release { kind, .. }
-            | Self::SetSubjects { kind, .. }
+            | Self::SetPart { kind, .. }
             | Self::Delete { kind, .. }
             | Self::Watch { selection: Selection { kind, .. } } => Some(kind),
             Self::Uid
@@ -264,7 +264,7 @@ impl Operation {
             | Self::Update { key, .. }
             | Self::Rehearse { key, .. }
             | Self::Release { key, .. }
-            | Self::SetSubjects { key, .. }
+            | Self::SetPart { key, .. }
             | Self::Delete { key, .. }
             | Self::Approve { key, .. } => Some(key),
             Self::Uid

@@ -178,8 +178,8 @@ impl Server {
                 }
                 Ok(Reply::Written(released))
             }
-            Operation::SetSubjects { kind, key, observed, subjects } => {
-                self.set_subjects(kind, key, observed, subjects).map(Reply::Written)
+            Operation::SetPart { kind, key, observed, part } => {
+                self.set_part(kind, key, observed, part).map(Reply::Written)
             }
             Operation::Delete { kind, key, observed } => self.delete(kind, key, observed).map(Reply::Deleted),
             Operation::Watch { selection } => {

@@ -2,7 +2,7 @@
 
 use dcm_core::defaults;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
-use dcm_core::port::cluster::{Deletion, Error, FIELD_MANAGER, Object, Origin, Precondition};
+use dcm_core::port::cluster::{Deletion, Error, FIELD_MANAGER, Object, Origin, Part, Precondition};
 use serde_json::{Map, Value, json};
 
 use super::fields::{CONTROLLER_MANAGER, Owners};
@@ -171,16 +171,16 @@ impl Server {
         self.replace(kind, &key, body, owners)
     }
 
-    pub(super) fn set_subjects(
+    pub(super) fn set_part(
         &mut self,
         kind: &GroupVersionKind,
         key: &ObjectKey,
         observed: &Precondition,
-        subjects: &[Value],
+        part: &Part,
     ) -> Result<Object, Error> {
         let (_, located) = locate(kind, key)?;
         self.observed(&located, observed)?;
-        self.edit_as(FIELD_MANAGER, kind, key, &json!({"subjects": subjects}))
+        self.edit_as(part.field_manager(), kind, key, &part.patch())
     }
 
     pub(super) fn delete(

@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use super::scenario::{Act, Draw, Meddling, Scenario};
+use super::scenario::{Act, Draw, Meddling, Scenario, wishes};
 use super::wish::Wish;
 use crate::sim::Seeded;
 
 /// Most commands of a scenario.
 const COMMANDS_MAX: u64 = 4;
+
+/// Most times that others change a text of which we edit a part.
+const EDITS_MAX: u64 = 12;
 
 /// Most times that a controller looks for namespaces.
 const WRITES_MAX: u64 = 8;
@@ -42,5 +45,26 @@ pub(super) fn let_write_into(seed: u64, scenario: &mut Scenario) {
     let draw = Draw { random: Seeded::named(seed, "controllers"), restless: false };
     if draw.one_in(4) {
         scenario.meddle(&draw, Meddling::WriteInto, WRITES_MAX);
+    }
+}
+
+/// In some scenarios app contexts edit parts of an object of other clients, and these change it, too.
+pub(super) fn let_edit(seed: u64, scenario: &mut Scenario) {
+    let draw = Draw { random: Seeded::named(seed, "edits"), restless: false };
+    if !draw.one_in(3) {
+        return;
+    }
+    for wish in wishes(scenario) {
+        if let Wish::Apply(variant) | Wish::ApplyAsPlanned(variant) = wish
+            && draw.below(4) > 0
+        {
+            *variant = variant.with_edit();
+        }
+    }
+    scenario.meddle(&draw, Meddling::EditText, EDITS_MAX);
+    // Of a block that a cluster has again after it lost its last writes, nothing but the comments is known to be ours.
+    let loses = scenario.acts.iter().any(|(_, act)| matches!(act, Act::Lose { .. }));
+    if !loses && draw.one_in(2) {
+        scenario.meddle(&draw, Meddling::DropComments, EDITS_MAX);
     }
 }

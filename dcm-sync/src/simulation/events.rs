@@ -270,7 +270,7 @@ fn deed(operation: &Operation, answer: &Result<Reply, Error>) -> Option<Deed> {
         (
             Operation::Update { observed, .. }
             | Operation::Release { observed, .. }
-            | Operation::SetSubjects { observed, .. }
+            | Operation::SetPart { observed, .. }
             | Operation::Approve { observed, .. },
             Reply::Written(object),
         ) if observed.resource_version == object.resource_version => None,

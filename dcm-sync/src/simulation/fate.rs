@@ -144,7 +144,7 @@ fn verb(change: &ClusterChange<'_>) -> Verb {
         ClusterChange::Create(_) => Verb::Create,
         ClusterChange::Update(_) => Verb::Update,
         ClusterChange::Release(..) => Verb::Release,
-        ClusterChange::SetSubjects(..) => Verb::SetSubjects,
+        ClusterChange::SetPart(..) => Verb::SetPart,
         ClusterChange::Delete(..) => Verb::Delete,
         ClusterChange::Approve(_) => Verb::Approve,
         ClusterChange::IssueToken(_) => Verb::IssueToken,

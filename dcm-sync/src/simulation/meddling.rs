@@ -18,7 +18,9 @@ use serde_json::{Value, json};
 
 use super::revocation::HinderedKind;
 use super::scenario::Meddling;
-use super::wish::{ACCOUNT, ADOPTED, CLUSTER_ROLES, COMMON, NAMESPACES, THEIRS, request_names};
+use super::wish::{
+    ACCOUNT, ADOPTED, CLUSTER_ROLES, COMMON, EDITED, NAMESPACES, THEIRS, ZONES, request_names,
+};
 use crate::sim::{ANNOTATION_COPY, FakeSigner, Server};
 
 /// Under whose name controllers write.
@@ -112,6 +114,66 @@ pub(super) fn adopted() -> ObjectKey {
     ObjectKey::of_kind(&core("ConfigMap"), Some(COMMON), ADOPTED)
 }
 
+/// The object of which some variants edit a part.
+pub(super) fn edited_map() -> ObjectKey {
+    ObjectKey::of_kind(&core("ConfigMap"), Some(COMMON), EDITED.0)
+}
+
+/// The Corefile before any change.
+const STOCK: &str = ".:53 {\n    errors\n    forward . 192.0.2.53\n}\n";
+
+/// Another member of the edited map: the Corefile as it would be without us.
+const WITHOUT_US: &str = "theirs";
+
+/// What is wrong with a text that others and we write: without what is ours, it is what they wrote.
+pub(super) fn check_shared(map: &Object) -> Result<(), String> {
+    let (text, theirs) = (&map.body["data"][EDITED.1], &map.body["data"][WITHOUT_US]);
+    let left = without_us(text.as_str().unwrap_or_default());
+    if Some(&*left) == theirs.as_str() {
+        Ok(())
+    } else {
+        Err(format!("{text} is not {theirs} and what is ours"))
+    }
+}
+
+/// A text without our marker lines and without the blocks of our zones.
+fn without_us(text: &str) -> String {
+    let mut is_ours = false;
+    let is_theirs = |line: &&str| {
+        let ends = is_ours && line.trim_end() == "}";
+        is_ours = (is_ours || line.starts_with(ZONES)) && !ends;
+        !is_ours && !ends && !line.starts_with(MARKER)
+    };
+    text.split_inclusive('\n').filter(is_theirs).collect()
+}
+
+/// What our marker lines begin with.
+pub(super) const MARKER: &str = "# dcm ";
+
+/// Changes the text of which we edit a part.
+fn edit_text(server: &mut Server, meddling: Meddling, number: u64) -> Option<ObjectKey> {
+    let (kind, key) = (core("ConfigMap"), edited_map());
+    let map = server.objects().find(|object| object.key == key)?;
+    let text = map.body["data"][EDITED.1].as_str()?;
+    let theirs = map.body["data"][WITHOUT_US].as_str()?;
+    let line = format!("# {number}\n");
+    let (text, theirs) = match meddling {
+        Meddling::DropComments => {
+            (text.split_inclusive('\n').filter(|line| !line.starts_with(MARKER)).collect(), theirs.to_owned())
+        }
+        // Whoever keeps the text elsewhere writes all of it.
+        _ if number.is_multiple_of(4) => (theirs.to_owned(), theirs.to_owned()),
+        _ => (format!("{text}{line}"), format!("{theirs}{line}")),
+    };
+    let patch = json!({"data": {EDITED.1: text, WITHOUT_US: theirs}});
+    server.edit_as(MEDDLER, &kind, &key, &patch).ok().map(|edited| edited.key)
+}
+
+/// True for what is there before anybody wants anything.
+fn is_furnished(key: &ObjectKey) -> bool {
+    [ADOPTED, EDITED.0].contains(&&*key.name)
+}
+
 /// Makes what is there before anybody wants anything.
 pub(super) fn furnish(server: &mut Server) {
     let (namespace, map) = (core("Namespace"), core("ConfigMap"));
@@ -122,6 +184,15 @@ pub(super) fn furnish(server: &mut Server) {
     let body = json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": ADOPTED, "namespace": COMMON}, "data": {"theirs": THEIRS}});
     let made = server.create_as(MEDDLER, &map, &key, &body);
+    debug_assert!(made.is_ok(), "{made:?}");
+}
+
+/// Makes the text of which some variants edit a part.
+pub(super) fn furnish_text(server: &mut Server) {
+    let key = edited_map();
+    let body = json!({"apiVersion": "v1", "kind": "ConfigMap",
+        "metadata": {"name": EDITED.0, "namespace": COMMON}, "data": {EDITED.1: STOCK, WITHOUT_US: STOCK}});
+    let made = server.create_as(MEDDLER, &core("ConfigMap"), &key, &body);
     debug_assert!(made.is_ok(), "{made:?}");
 }
 
@@ -153,6 +224,7 @@ pub(super) fn meddle(server: &mut Server, meddling: Meddling, number: u64) -> Ve
             write_into(server);
             None
         }
+        Meddling::EditText | Meddling::DropComments => edit_text(server, meddling, number),
         Meddling::ForgeRequest => forge_request(server, number),
         Meddling::DeleteAccount => delete_account(server, number),
         Meddling::MarkTheirs => mark_theirs(server, number),
@@ -198,6 +270,8 @@ fn do_to(server: &mut Server, target: &Object, meddling: Meddling, number: u64) 
             server.edit_unnoted(&target.kind, &target.key, &edited(target, number)).ok()?;
         }
         Meddling::LetGo
+        | Meddling::EditText
+        | Meddling::DropComments
         | Meddling::ForgeRequest
         | Meddling::DeleteAccount
         | Meddling::ReplaceAuthority
@@ -301,7 +375,7 @@ fn make_like(server: &mut Server, like: &Object, key: &ObjectKey, metadata: Valu
 /// Writes the marks of one of our objects on something that we know nothing of.
 fn mark_theirs(server: &mut Server, number: u64) -> Option<ObjectKey> {
     let ours = target(server, Meddling::ForgeMarks, number)?;
-    let is_meant = |object: &Object| object.marks.is_none() && &*object.key.name != ADOPTED;
+    let is_meant = |object: &Object| object.marks.is_none() && !is_furnished(&object.key);
     let theirs = one_of(server.objects().filter(is_meant).collect(), number / 16)?;
     edit(server, &theirs, &json!({"metadata": marks_of(&ours)}))?;
     Some(theirs.key)
@@ -433,7 +507,7 @@ pub(super) fn tidy_up(server: &mut Server, names: &[ObjectKey], is_ours: impl Fn
         (is_in_one && !key.name.starts_with(INTRUDER)) || key.name.ends_with(CLUSTER_ROLES)
     };
     let is_in_the_way = |object: &Object| {
-        let is_touched = names.contains(&object.key) && &*object.key.name != ADOPTED;
+        let is_touched = names.contains(&object.key) && !is_furnished(&object.key);
         !is_ours(object) && (is_touched || is_kept(object))
     };
     let foreign: Vec<Object> = server.objects().filter(is_in_the_way).collect();

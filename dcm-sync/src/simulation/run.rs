@@ -116,6 +116,9 @@ impl<'a> Run<'a> {
         let world = World::new(scenario, program);
         let judge = Judge::new();
         (1..=scenario.clusters).for_each(|number| world.cluster(number).server(meddling::furnish));
+        if scenario.edits_texts() {
+            (1..=scenario.clusters).for_each(|number| world.cluster(number).server(meddling::furnish_text));
+        }
         let began = world.now();
         Self { scenario, api, world, judge, began, steps: 0, snapshots: Vec::new(), asking: Vec::new(), told }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::sim::{Faults, Latency, Link, Seeded};
 
-use super::commands::{let_command, let_write_into};
+use super::commands::{let_command, let_edit, let_write_into};
 use super::fate::Death;
 use super::revocation::{Revocation, let_revoke};
 use super::store::StoreFaults;
@@ -173,6 +173,10 @@ pub enum Meddling {
     Intrude,
     /// A controller puts into each namespace what it puts into every one.
     WriteInto,
+    /// Changes a text of their own of which we edit a part: adds to it, or writes all of it as it would be without us.
+    EditText,
+    /// Drops our comments from that text, as programs do that migrate it.
+    DropComments,
     /// Holds one of our objects back with a finalizer, for a while.
     Hold,
     /// Lets go what they hold back.
@@ -250,6 +254,7 @@ impl Scenario {
         let_revoke(seed, &mut scenario);
         let_command(seed, &mut scenario);
         let_write_into(seed, &mut scenario);
+        let_edit(seed, &mut scenario);
         scenario
     }
 
@@ -406,6 +411,16 @@ impl Scenario {
         self.acts.iter().any(|(_, act)| is_it(act))
     }
 
+    /// True when a part of a text of others is edited.
+    pub(super) fn edits_texts(&self) -> bool {
+        let asked = self.acts.iter().filter_map(|(_, act)| match act {
+            Act::Wish { wish, .. } | Act::Command { wish, .. } => Some(wish),
+            _ => None,
+        });
+        let mut variants = asked.chain(&self.last_wishes).filter_map(|wish| wish.variant());
+        variants.any(Variant::has_edit)
+    }
+
     /// Adds this deed at up to `times_max` random moments.
     pub(super) fn meddle(&mut self, draw: &Draw, meddling: Meddling, times_max: u64) {
         for _ in 0..draw.count(1, times_max) {
@@ -418,7 +433,7 @@ impl Scenario {
 }
 
 /// All that is asked for in a scenario.
-fn wishes(scenario: &mut Scenario) -> impl Iterator<Item = &mut Wish> {
+pub(super) fn wishes(scenario: &mut Scenario) -> impl Iterator<Item = &mut Wish> {
     let asked = scenario.acts.iter_mut().filter_map(|(_, act)| match act {
         Act::Wish { wish, .. } | Act::Command { wish, .. } => Some(wish),
         _ => None,

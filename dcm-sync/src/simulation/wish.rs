@@ -2,15 +2,18 @@
 
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dcm_core::app_context::{
-    Action, AppContext, Bundle, CertificateRequest, Drift, Existing, Request, Stage, Step, TokenRequest,
+    Action, AppContext, Bundle, CertificateRequest, Change, Drift, Edit, Existing, Request, Resolver, Stage,
+    Step, TokenRequest,
 };
+use dcm_core::corefile::DNS_PORT;
 use dcm_core::manifest::Manifest;
-use dcm_core::name::{AppName, ClusterId, ContextId};
+use dcm_core::name::{AppName, ClusterId, ContextId, DnsZone};
 use dcm_core::port::clock::Random as _;
 use dcm_core::port::synchronizer::{Disposal, Removal};
 use serde_json::{Value, json};
@@ -107,6 +110,12 @@ const TWIN: u64 = STATES * POLICIES;
 /// Added to the number of a variant: no binding names [`REVOKED`] any more.
 const WITHDRAWN: u64 = 2 * TWIN;
 
+/// Added to the number of a variant: it edits a part of [`EDITED`], too.
+const EDITS: u64 = 4 * TWIN;
+
+/// The ConfigMap of other clients that some variants edit a part of, and the member that they edit.
+pub(super) const EDITED: (&str, &str) = ("coredns", "Corefile");
+
 /// The user that loses its rights.
 pub const REVOKED: &str = "holder-1";
 
@@ -166,6 +175,16 @@ impl Variant {
         self.0 / WITHDRAWN % 2 == 1
     }
 
+    /// The same, with a stub domain in a Corefile of other clients.
+    #[must_use]
+    pub fn with_edit(self) -> Self {
+        if self.has_edit() { self } else { Self(self.0 + EDITS) }
+    }
+
+    pub(super) fn has_edit(self) -> bool {
+        self.0 / EDITS % 2 == 1
+    }
+
     /// The desired state that it is of an app context, over some of so many clusters.
     #[must_use]
     pub fn of(self, context: usize, clusters: usize) -> AppContext {
@@ -220,6 +239,9 @@ impl Variant {
         }
         if has(6) {
             steps.push(object(2, binding(&name, self.is_withdrawn(), random.below(2))));
+        }
+        if self.has_edit() {
+            steps.push(edit(context, parts >> PARTS));
         }
         steps.push(certificate(context, random.below(SERIALS)));
         if has(5) {
@@ -299,6 +321,24 @@ fn adopted(form: u64, existing: Existing) -> Step {
     let body = json!({"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"name": ADOPTED, "namespace": COMMON}, "data": data});
     apply(1, body, existing, Drift::default())
+}
+
+/// What the names of the app contexts' zones begin with.
+pub(super) const ZONES: &str = "zone-";
+
+/// Forwards the zone of an app context to one of two addresses.
+fn edit(context: usize, form: u64) -> Step {
+    let zone = DnsZone::new(format!("{ZONES}{context}")).unwrap_or_else(|error| unreachable!("{error}"));
+    let address = IpAddr::from([10, 96, 0, if form.is_multiple_of(2) { 1 } else { 2 }]);
+    let resolver = Resolver::Address(SocketAddr::new(address, DNS_PORT));
+    let (name, member) = EDITED;
+    let edit = Edit {
+        namespace: COMMON.into(),
+        name: name.into(),
+        member: member.into(),
+        change: Change::StubDomain { zone, resolver },
+    };
+    step(1, Action::Edit { edit })
 }
 
 /// How many requests for certificates a context has at different times.

@@ -60,8 +60,8 @@ pub enum ClusterChange<'a> {
     Update(&'a Stamped),
     /// Takes our marks off an object.
     Release(&'a GroupVersionKind, &'a ObjectKey),
-    /// Replaces the subjects of a binding of another client.
-    SetSubjects(&'a GroupVersionKind, &'a ObjectKey),
+    /// Replaces a part of an object of another client.
+    SetPart(&'a GroupVersionKind, &'a ObjectKey),
     /// Deletes an object.
     Delete(&'a GroupVersionKind, &'a ObjectKey),
     /// Approves a CertificateSigningRequest.

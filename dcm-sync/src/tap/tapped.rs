@@ -8,7 +8,7 @@ use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
 use dcm_core::port::cluster::{
     self, Access, Call, Cluster, ClusterUid, Clusters, Contents, Deletion, IssuedToken, Kinds, Object,
-    Origin, PageToken, Precondition, Selection, ServerInfo, Stamped,
+    Origin, PageToken, Part, Precondition, Selection, ServerInfo, Stamped,
 };
 use dcm_core::port::proof::ClusterProofKey;
 use dcm_core::port::resources::Resources;
@@ -140,16 +140,16 @@ impl<T: Tap> Cluster for Tapped<Arc<dyn Cluster>, T> {
         self.tap.pass(Crossing::Change(call, ClusterChange::Release(kind, key)), happens).await
     }
 
-    async fn set_subjects(
+    async fn set_part(
         &self,
         call: &Call,
         kind: &GroupVersionKind,
         key: &ObjectKey,
         observed: &Precondition,
-        subjects: &[Value],
+        part: &Part,
     ) -> Result<Object, cluster::Error> {
-        let happens = self.port.set_subjects(call, kind, key, observed, subjects);
-        self.tap.pass(Crossing::Change(call, ClusterChange::SetSubjects(kind, key)), happens).await
+        let happens = self.port.set_part(call, kind, key, observed, part);
+        self.tap.pass(Crossing::Change(call, ClusterChange::SetPart(kind, key)), happens).await
     }
 
     async fn delete(

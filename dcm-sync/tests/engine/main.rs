@@ -5,6 +5,7 @@
 
 mod bound;
 mod drift;
+mod edits;
 mod ending;
 mod fixture;
 mod forged;

@@ -20,7 +20,7 @@ const ONCE: &str = "what is answered is not asked for again";
 
 /// Safeguards, each with a seed that finds its loss, and the rule that is violated.
 const FOUND: [(Safeguard, u64, &str); 28] = [
-    (Safeguard::UidProof, 100, OURS),
+    (Safeguard::UidProof, 121, OURS),
     (Safeguard::MarksProved, 1, APART),
     (Safeguard::AdoptedStays, 1, OURS),
     (Safeguard::ContentsCounted, 108, "what others put into a namespace is kept"),
@@ -35,7 +35,7 @@ const FOUND: [(Safeguard, u64, &str); 28] = [
     (Safeguard::PauseKept, 27, "nothing begins once a stop has returned"),
     (Safeguard::SessionKept, 6089, "nothing begins once a stop has returned"),
     (Safeguard::StateObserved, 165, OURS),
-    (Safeguard::DoubtSettled, 519, "what is done is not undone late"),
+    (Safeguard::DoubtSettled, 684, "what is done is not undone late"),
     (Safeguard::PlanCompared, 19, PLANNED),
     (Safeguard::PlanHeld, 26, PLANNED),
     (Safeguard::ControllersIgnored, 15, "a namespace goes that holds nothing but what controllers wrote"),

@@ -11,7 +11,7 @@ use crate::common::*;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dcm_core::app_context::TokenRequest;
-use dcm_core::port::cluster::{Call, Cluster as _, Deletion, Error, Object, Origin, Watch, WatchEvent};
+use dcm_core::port::cluster::{Call, Cluster as _, Deletion, Error, Object, Origin, Part, Watch, WatchEvent};
 use dcm_kube::kubeconfig::Allowed;
 use dcm_kube::{KubeCluster, Options};
 use dcm_testenv::audit::{AuditEvent, Position, Stage};
@@ -99,7 +99,13 @@ impl<'a> Moving<'a> {
             ("update", cluster.update(call, &changed, &observed, true).await.err()),
             ("delete", cluster.delete(call, &made.kind, &made.key, &observed).await.err()),
             ("release", cluster.release(call, &made.kind, &made.key, &observed, Origin::Created).await.err()),
-            ("subjects", cluster.set_subjects(call, &binding, &binding_key, &observed, &[]).await.err()),
+            (
+                "subjects",
+                cluster
+                    .set_part(call, &binding, &binding_key, &observed, &Part::Subjects(Vec::new()))
+                    .await
+                    .err(),
+            ),
             ("approve", cluster.approve(call, &key(&request, None, "any"), &observed).await.err()),
             ("token", cluster.issue_token(call, &token).await.err()),
             ("get", cluster.get(call, &made.kind, &made.key).await.err()),

@@ -120,7 +120,7 @@ async fn the_zone_resolves_through_the_stub_and_all_else_as_before() {
         assert!(expected[0].as_ref().is_some_and(|found| found.len() == 1), "form {index}: {expected:?}");
         assert_ne!(before.resolve(OF_ZONE.0).await.unwrap(), Some(vec![OF_ZONE.1]), "form {index}");
 
-        let edited = CoreDns::start(|port| stub.edit(&form(port, &servers), None).unwrap()).await.unwrap();
+        let edited = CoreDns::start(|port| stub.edit(&form(port, &servers), &[]).unwrap()).await.unwrap();
         assert_eq!(edited.resolve(OF_ZONE.0).await.unwrap(), Some(vec![OF_ZONE.1]), "form {index}");
         assert_eq!(edited.resolve("gone.lc1").await.unwrap(), None, "form {index}");
         assert_eq!(answers(&edited).await, expected, "form {index}");
@@ -138,7 +138,7 @@ async fn a_running_coredns_takes_the_stub_up_and_gives_it_up_again() {
     let before = answers(&server).await;
     let outside = server.resolve(OF_ZONE.0).await.unwrap();
     let current = std::fs::read_to_string(server.corefile()).unwrap();
-    let edited = stub.edit(&current, None).unwrap();
+    let edited = stub.edit(&current, &[]).unwrap();
     for (text, expected) in [(&edited, Some(vec![OF_ZONE.1])), (&stub.undo(&edited).unwrap(), outside)] {
         server.write_corefile(text).unwrap();
         let taken = server.until_resolved(OF_ZONE.0, expected.as_deref());

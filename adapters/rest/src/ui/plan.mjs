@@ -7,7 +7,7 @@ import { quoted } from './commands.mjs';
 import { absolute, count } from './words.mjs';
 
 const TONES = {
-  create: 'working', request: 'working', update: 'hindered', adopt: 'hindered', overwrite: 'hindered', correct: 'hindered',
+  create: 'working', request: 'working', update: 'hindered', edit: 'hindered', adopt: 'hindered', overwrite: 'hindered', correct: 'hindered',
   delete: 'somebody', 'delete if empty': 'somebody', release: 'somebody', blocked: 'somebody', report: 'hindered', wait: 'working',
 };
 
@@ -89,20 +89,26 @@ export class PlanTab {
   }
 }
 
-function step({ action, object, why, changes, unchecked, refused }) {
+function step({ action, object, why, changes, lines, unchecked, refused }) {
   return h(
     'tr',
     {},
     h('td', {}, mark(TONES[action] ?? 'none', action)),
     h('th', { scope: 'row' }, object),
     h('td', {}, why),
-    h('td', {}, refused && mark('somebody', `the cluster would refuse it: ${refused}`), unchecked && h('span', { class: 'faint' }, unchecked), changes?.map(change), changes?.length === 0 && '–'),
+    h('td', {}, refused && mark('somebody', `the cluster would refuse it: ${refused}`), unchecked && h('span', { class: 'faint' }, unchecked), changes?.map(change), lines && linesOf(lines), changes?.length === 0 && '–'),
   );
 }
 
 function change(one) {
   if (!('before' in one)) return h('div', { class: 'field' }, h('code', {}, one.path), ' changes');
   return h('div', { class: 'field' }, h('code', {}, one.path), ' ', h('del', {}, value(one.before)), ' ', h('ins', {}, value(one.after)));
+}
+
+/** Lines of a text of other clients. */
+function linesOf({ member, line, removed = [], added = [] }) {
+  const each = (name, lines) => lines.map((text) => h('div', {}, h(name, {}, h('code', {}, text))));
+  return h('div', { class: 'field' }, h('code', {}, member), `, line ${line}`, each('del', removed), each('ins', added));
 }
 
 function value(of) {

@@ -45,7 +45,7 @@ export function relative(at, form, now) {
 /** Kinds of causes at which nothing happens by itself: somebody has to change something. */
 export const NEEDS_SOMEBODY = new Set([
   'denied', 'invalid', 'unknown-kind', 'foreign', 'field-conflict', 'namespace-gone', 'cluster-changed', 'store-behind',
-  'plan-stale', 'same-cluster', 'unauthorized', 'not-accepted',
+  'plan-stale', 'same-cluster', 'unauthorized', 'not-accepted', 'left-alone',
 ]);
 
 /** Kinds of causes that pass by themselves, or that somebody has decided. */

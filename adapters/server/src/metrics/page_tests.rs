@@ -90,6 +90,7 @@ fn events() -> Vec<What> {
         What::Corrected(key()),
         What::Deleted(key()),
         What::Released(key()),
+        What::Edited(key()),
         What::Issued("".into()),
         What::Lapsed("".into()),
         What::Hindered(cause()),
@@ -102,7 +103,7 @@ fn events() -> Vec<What> {
         match what {
             What::Lane(_) | What::Drifted(_) | What::Hindered(_) | What::Issued(_) | What::Lapsed(_) => {}
             What::Created(_) | What::Updated(_) | What::Adopted(_) | What::Corrected(_) => {}
-            What::Deleted(_) | What::Released(_) => {}
+            What::Deleted(_) | What::Released(_) | What::Edited(_) => {}
             What::Acquired | What::TakenOver | What::Lost | What::Connected => {}
         }
     }

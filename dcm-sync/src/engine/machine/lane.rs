@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dcm_core::app_context::{Action, Bundle, Generation, Request, Stage};
+use dcm_core::app_context::{Action, Bundle, Edited, Generation, Request, Stage};
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ContextId;
-use dcm_core::plan::{Answered, CertificateState, Plan, Recorded, Seen, Sighting, Step, View, Work};
+use dcm_core::plan::{
+    Answered, CertificateState, EditedObject, Plan, Reading, Recorded, Seen, Sighting, Step, View, Work,
+};
 use dcm_core::port::cluster::{Contents, Fence, Object};
 use dcm_core::port::store::Version;
 use dcm_core::status::{Cause, LaneState};
@@ -17,7 +19,7 @@ use super::binding::Check;
 use super::contests::Contests;
 use super::shard::{Objects, Shard};
 use super::steps::step_key;
-use super::storing::{Reading, Writing};
+use super::storing::{self, Writing};
 use super::trials::Trials;
 use crate::engine::io::Ticket;
 use crate::record::{self, Outcome};
@@ -27,7 +29,7 @@ pub(super) struct Lane {
     pub record: record::Lane,
     /// The version of the stored record; none: nothing is stored.
     pub version: Option<Version>,
-    pub reading: Reading,
+    pub reading: storing::Reading,
     /// The shard's fence when the record was read, if nobody owned it then: nobody has written it since while the fence is so.
     pub read_under: Option<Fence>,
     pub writing: Writing,
@@ -57,6 +59,10 @@ pub(super) struct Lane {
     pub eager: bool,
     /// What was asked for by name: none when it was not there.
     pub looked: BTreeMap<ObjectKey, Option<Sighting>>,
+    /// What was read of objects of which parts are edited: none when it was not there.
+    pub texts: BTreeMap<ObjectKey, Option<EditedObject>>,
+    /// Readings of texts that were asked for up to this request are too old.
+    pub texts_after: Ticket,
     /// What is in namespaces that are to go.
     pub contents: BTreeMap<Arc<str>, Contents>,
     /// Since when the signer has been awaited.
@@ -109,6 +115,8 @@ pub(super) struct Lost {
 pub(super) struct StepKey {
     pub object: ObjectKey,
     pub request: Option<Arc<str>>,
+    /// The member of an edit.
+    pub member: Option<Arc<str>>,
 }
 
 impl Failing {
@@ -124,7 +132,7 @@ impl Lane {
         Self {
             record,
             version,
-            reading: Reading::Known,
+            reading: storing::Reading::Known,
             read_under: None,
             writing: Writing::Idle,
             refused: false,
@@ -140,6 +148,8 @@ impl Lane {
             queued: false,
             eager: false,
             looked: BTreeMap::new(),
+            texts: BTreeMap::new(),
+            texts_after: Ticket::default(),
             contents: BTreeMap::new(),
             signer_since: None,
             unseen: None,
@@ -194,7 +204,7 @@ impl Lane {
 
     /// True while a request about this object is under way.
     pub(super) fn is_under_way(&self, object: &ObjectKey) -> bool {
-        self.calls.contains_key(&StepKey { object: object.clone(), request: None })
+        self.calls.contains_key(&StepKey { object: object.clone(), request: None, member: None })
     }
 
     /// A request is under way no more.
@@ -256,6 +266,7 @@ impl Lane {
         self.queued = false;
         self.eager = false;
         self.looked.clear();
+        self.texts.clear();
         self.contents.clear();
         if let Some(failing) = &mut self.failing {
             failing.errors.clear();
@@ -304,6 +315,7 @@ impl Lane {
         self.forget_failures();
         self.refused = false;
         self.looked.clear();
+        self.texts.clear();
         self.contests = None;
     }
 
@@ -325,6 +337,7 @@ impl Lane {
             self.forget_failures();
         }
         self.forget_looks();
+        self.forget_texts();
         self.contents.clear();
         self.signer_since = None;
     }
@@ -350,7 +363,9 @@ impl Lane {
         if failing.look_again.is_some_and(|at| at <= now) {
             failing.look_again = None;
             failing.looks = failing.looks.saturating_add(1);
-            self.looked.retain(|_, found| found.is_none());
+            let objects = &self.record.objects;
+            self.looked.retain(|key, found| found.is_none() && objects.contains_key(key));
+            self.texts.clear();
         }
     }
 
@@ -447,7 +462,7 @@ impl LaneView<'_> {
         let steps = self.bundle.map_or(&[][..], Bundle::steps);
         let requests = steps.iter().filter_map(|step| match &step.action {
             Action::Request { request: Request::Certificate(request), .. } => Some(request),
-            Action::Request { .. } | Action::Apply { .. } => None,
+            Action::Request { .. } | Action::Apply { .. } | Action::Edit { .. } => None,
         });
         let believed = requests.filter_map(|request| {
             let Seen::Present(seen) = self.see(&request.object()) else { return None };
@@ -498,6 +513,14 @@ impl View for LaneView<'_> {
 
     fn answered(&self, request: &str) -> Option<Answered<'_>> {
         self.issued.get(request).copied()
+    }
+
+    fn edited(&self) -> &[Edited] {
+        &self.lane.record.edits
+    }
+
+    fn read(&self, object: &ObjectKey) -> Reading<'_> {
+        Reading::of(self.lane.texts.get(object))
     }
 
     fn given_up_until(&self, object: &ObjectKey) -> Option<Timestamp> {

@@ -165,7 +165,7 @@ impl Machine {
         let is_anothers = is_inherited && lane.record.fence != fence;
         let is_replaced = lane.forget_replaced(plan);
         let must_admit = lane.claims_done || is_replaced || (makes && lane.claims_gone);
-        let is_noted = lane.takes_note();
+        let is_noted = lane.takes_note() | lane.note_edits(plan);
         let must_touch = is_anothers || (names && lane.must_name(bundle)) || must_admit || is_noted;
         if !must_touch {
             return false;

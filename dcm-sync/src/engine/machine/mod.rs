@@ -9,6 +9,7 @@ mod behind;
 mod binding;
 mod comparing;
 mod contests;
+mod editing;
 mod gate;
 mod gauges;
 mod identity;
@@ -225,6 +226,7 @@ impl Machine {
             Alarm::Connect(cluster) => self.connect(&cluster),
             Alarm::Watch(cluster, kind) => self.open_watch(&cluster, &kind),
             Alarm::Read(cluster, kind) => self.read_by_name(&cluster, &kind),
+            Alarm::Edits(lane) => self.read_edits(&lane),
             Alarm::Lane(lane) => drop(self.ready.insert(lane)),
             Alarm::Trials(cluster) => self.begin_trials(&cluster),
             Alarm::SaveLane(lane) => self.save(&lane),

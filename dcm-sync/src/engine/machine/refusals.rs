@@ -33,9 +33,15 @@ fn deed(work: &Work) -> &'static str {
         Work::Update { .. } => "update",
         Work::Delete { .. } => "delete",
         Work::Release { .. } => "release",
+        Work::Edit { .. } => "edit",
         Work::Count { .. } => "count its contents",
         Work::Request { .. } => "issue a credential",
-        Work::Look | Work::Forget | Work::Unrecord | Work::Await(_) | Work::Blocked(_) => "read",
+        Work::Look
+        | Work::Forget
+        | Work::ForgetEdit { .. }
+        | Work::Unrecord
+        | Work::Await(_)
+        | Work::Blocked(_) => "read",
     }
 }
 

@@ -55,7 +55,11 @@ impl Machine {
                 if matches!(reply, Reply::Found(_) | Reply::Written(_)) {
                     lane.saw(&step.key, ticket);
                 }
+                let is_old = ticket <= lane.texts_after;
                 self.succeeded(&id, &step, reply);
+                if let Some(lane) = self.lane_mut(&id).filter(|_| is_old) {
+                    lane.texts.remove(&step.key);
+                }
             }
             Err(error) => self.failed(&id, &step, generation, &error),
         }
@@ -94,6 +98,7 @@ impl Machine {
             Reply::Found(found) => self.found(id, step, found.as_ref()),
             Reply::Deleted(deletion) => self.deleted(id, step, deletion),
             Reply::Released => self.released(id, step),
+            Reply::PartSet(object) => self.edited(id, step, &object),
             Reply::Contents(mut contents) => {
                 if !self.options.keeps(Safeguard::ControllersIgnored) {
                     contents.count += contents.ignored.len();
@@ -173,6 +178,9 @@ impl Machine {
         let shard = self.shard_mut(&id.cluster);
         let found = found.filter(|object| !shard.is_gone(object));
         self.note_read(id, step, found);
+        if self.note_text(id, step, found) && !self.is_about_object(id, &step.key) {
+            return;
+        }
         if found.is_some() {
             self.follow_if_served_again(id, step);
         }

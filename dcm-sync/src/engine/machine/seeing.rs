@@ -134,6 +134,10 @@ impl Machine {
         let asked_after = self.last_ticket();
         let Some(shard) = self.shards.get_mut(&id.cluster) else { return };
         let Some(lane) = shard.lanes.get_mut(&id.context) else { return };
+        if attempt_before != Some(attempt) {
+            lane.texts.clear();
+            lane.texts_after = asked_after;
+        }
         let Some(bundle) = bundle else { return lane.unseen = None };
         if attempt_before == Some(attempt) || lane.record.attempt == attempt {
             return;

@@ -8,14 +8,14 @@ use dcm_core::manifest::Manifest;
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{self, Plan, RequestWork, Step, Why, Work};
 use dcm_core::port::clock::Random as _;
-use dcm_core::port::cluster::{self, Call, Marks, Origin, Stamped};
-use dcm_core::status::{Cause, LaneState, Reason};
+use dcm_core::port::cluster::{self, Call, Marks, Origin, Part, Stamped};
+use dcm_core::status::{Cause, Reason};
 
 use jiff::Timestamp;
 
 use super::Machine;
 use super::binding::writes_its_object;
-use super::lane::StepKey;
+use super::lane::{Lane, StepKey};
 use super::replies::REFUSED_WAIT_FACTOR;
 use super::timers::Alarm;
 use super::under_way::Pending;
@@ -28,7 +28,7 @@ use crate::engine::io::{ClusterCall, Effect, LaneId, Request};
 const SIGNER_PROMPT: std::time::Duration = std::time::Duration::from_secs(1);
 
 /// What became of a step when it was run.
-enum Run {
+pub(super) enum Run {
     /// Nothing was sent; the lane is to be planned again, once its record is stored if that changed.
     Changed,
     /// As [`Self::Changed`], and the status tells what somebody else did.
@@ -43,11 +43,12 @@ enum Run {
 
 /// What a step is about.
 pub(super) fn step_key(step: &Step) -> StepKey {
-    let request = match &step.work {
-        Work::Request { name, .. } => Some(name.clone()),
-        _ => None,
+    let (request, member) = match &step.work {
+        Work::Request { name, .. } => (Some(name.clone()), None),
+        Work::Edit { member, .. } | Work::ForgetEdit { member } => (None, Some(member.clone())),
+        _ => (None, None),
     };
-    StepKey { object: step.key.clone(), request }
+    StepKey { object: step.key.clone(), request, member }
 }
 
 impl Machine {
@@ -106,7 +107,7 @@ impl Machine {
     /// it is made again, and the word of it goes with the next record: alone it would cost a write.
     fn tell_causes(&mut self, id: &LaneId, plan: &Plan, met: Vec<Cause>) {
         let Some(lane) = self.lane_mut(id) else { return };
-        let rests = lane.record.state == LaneState::Done && lane.told_errors().next().is_none();
+        let is_quiet = lane.told_errors().next().is_none();
         let is_made_again = |cause: &&Cause| {
             let is_made = |step: &Step| {
                 cause.object.as_ref() == Some(&step.key) && matches!(step.work, Work::Create { .. })
@@ -118,7 +119,7 @@ impl Machine {
         let met = met.into_iter().chain(missing);
         let causes: Vec<Cause> = met.chain(failed).chain(plan.drift().iter().cloned()).collect();
         // What is only looked at again is as it was, until the answer is there.
-        if !(plan.only_looks() && rests) {
+        if !(plan.only_looks() && is_quiet) {
             self.set_causes(id, causes);
         }
     }
@@ -128,6 +129,10 @@ impl Machine {
             Work::Forget => {
                 self.drop_record(id, step);
                 Run::Changed
+            }
+            Work::ForgetEdit { member } => self.forget_edit(id, step, member),
+            Work::Edit { .. } if self.changes_nothing(id, step) => {
+                self.settle_edit(id, step).unwrap_or_else(|| self.send(id, step.clone()))
             }
             Work::Unrecord => self.unrecord(id, step),
             // Of what does not carry our labels no watch tells, not even that it is gone.
@@ -165,7 +170,13 @@ impl Machine {
         let (now, random) = (self.now, self.jitter.next());
         let (min, max) =
             (self.options.retry_min * REFUSED_WAIT_FACTOR, self.options.retry_max * REFUSED_WAIT_FACTOR);
-        let lane = self.lane_mut(id).filter(|lane| matches!(lane.looked.get(&step.key), Some(Some(_))))?;
+        let is_about = self.is_about_object(id, &step.key);
+        let is_unwatched = |lane: &&mut Lane| match lane.looked.get(&step.key) {
+            Some(Some(_)) => true,
+            Some(None) => !is_about,
+            None => lane.texts.contains_key(&step.key),
+        };
+        let lane = self.lane_mut(id).filter(is_unwatched)?;
         let failing = lane.failing();
         let next = now + backoff::delay(failing.looks + 1, min, max, random);
         let at = *failing.look_again.get_or_insert(next);
@@ -328,6 +339,10 @@ impl Machine {
                 let manifest = plan::certificate_manifest(request).ok()?;
                 Request::Create(self.stamp(id, &manifest, Origin::Created)?)
             }
+            Work::Edit { observed, member, text, .. } => {
+                let part = Part::Text { member: member.clone(), text: text.clone() };
+                Request::SetPart { kind, key, observed: observed.clone(), part }
+            }
             Work::Request { work: RequestWork::Approve { observed }, .. } => {
                 Request::Approve { observed: observed.clone(), key }
             }
@@ -339,6 +354,7 @@ impl Machine {
                 Request::TryAgain { name: name.clone(), key, lifetime: *lifetime }
             }
             Work::Forget
+            | Work::ForgetEdit { .. }
             | Work::Unrecord
             | Work::Await(_)
             | Work::Blocked(_)
@@ -372,6 +388,7 @@ fn drift(step: &Step) -> Option<Cause> {
     match (step.why, &step.work) {
         (Why::Drifted, Work::Update { terms, .. }) => Some(plan::drift_cause(&step.key, &terms.taken)),
         (Why::MarksChanged, Work::Update { .. }) => Some(plan::tampered_cause(&step.key, None)),
+        (Why::Drifted, Work::Edit { .. }) => Some(plan::edit_drift_cause(&step.key, None)),
         _ => None,
     }
 }

@@ -28,6 +28,8 @@ pub(super) enum Alarm {
     Watch(ClusterId, GroupVersionKind),
     /// Another reading of the recorded objects of a kind that we may not watch.
     Read(ClusterId, GroupVersionKind),
+    /// Another reading of the objects of which a lane edits parts.
+    Edits(LaneId),
     /// Another look at a lane.
     Lane(LaneId),
     /// What a cluster issued is tried there again.

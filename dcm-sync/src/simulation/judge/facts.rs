@@ -266,18 +266,21 @@ impl Facts {
             let bundle = root.wanted(cluster).and_then(|hash| root.bundles.get(&hash));
             named.extend(bundle.into_iter().flatten().filter_map(|step| match &step.action {
                 ActionRecord::Request { name, .. } => Some(path::result(context, cluster, name)),
-                ActionRecord::Apply { .. } => None,
+                ActionRecord::Apply { .. } | ActionRecord::Edit { .. } => None,
             }));
         }
         let prefix = path::results(context);
         self.results.retain(|path| !prefix.contains(path) || named.contains(path));
         let steps = root.bundles.values().flatten();
-        let keys = steps.filter_map(|step| match &step.action {
-            ActionRecord::Apply { manifest, .. } => self.key(manifest).cloned(),
-            ActionRecord::Request { request: Request::Certificate(request), .. } => Some(request.object()),
-            ActionRecord::Request { request: Request::Token(request), .. } => Some(request.account()),
+        let keys = steps.flat_map(|step| match &step.action {
+            ActionRecord::Apply { manifest, .. } => vec![self.key(manifest).cloned()],
+            ActionRecord::Edit { edit } => vec![Some(edit.key()), edit.service().map(|(_, key)| key)],
+            ActionRecord::Request { request: Request::Certificate(request), .. } => {
+                vec![Some(request.object())]
+            }
+            ActionRecord::Request { request: Request::Token(request), .. } => vec![Some(request.account())],
         });
-        let keys: Vec<_> = keys.map(|key| (context.clone(), key)).collect();
+        let keys: Vec<_> = keys.flatten().map(|key| (context.clone(), key)).collect();
         self.wanted.extend(keys);
         self.bind(context, &root);
         self.roots.insert((context.clone(), root.generation), root);

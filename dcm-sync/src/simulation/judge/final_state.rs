@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dcm_core::app_context::{Action, AppContext, Bundle, Request};
+use dcm_core::corefile::StubDomain;
 use dcm_core::fields;
 use dcm_core::manifest::{Manifest, ObjectKey};
 use dcm_core::name::{ClusterId, ContextId};
@@ -14,9 +15,9 @@ use dcm_core::port::synchronizer::Issued;
 
 use super::super::api::Api;
 use super::super::events::Event;
-use super::super::meddling::{Meddled, is_copy};
+use super::super::meddling::{MARKER, Meddled, check_shared, edited_map, is_copy};
 use super::super::scenario::Scenario;
-use super::super::wish::REVOKED;
+use super::super::wish::{EDITED, REVOKED};
 use super::super::world::World;
 use super::Judge;
 use crate::record::{self, Lane, Outcome, Shard, Worker, WorkerId, path};
@@ -108,6 +109,9 @@ fn of_cluster(
         }
         differences.extend(of_credentials(world, cluster, &context.id, bundle));
     }
+    let has_lost = meddled.lost(cluster).is_some();
+    let map = objects.iter().find(|object| object.key == edited_map());
+    differences.extend(map.into_iter().flat_map(|map| of_text(map, cluster, wanted, has_lost)));
     for object in &objects {
         let Some(marks) = &object.marks else { continue };
         // What a cluster has again that lost its last writes may be of a kind, or of a context, that nobody looks for.
@@ -126,6 +130,30 @@ fn of_cluster(
     differences
 }
 
+/// What is wrong in a text of which parts are edited. A cluster that lost its last writes may have some again that no record names.
+fn of_text(map: &Object, cluster: &ClusterId, wanted: &[AppContext], has_lost: bool) -> Vec<String> {
+    let text = map.body["data"][EDITED.1].as_str().unwrap_or_default();
+    let edits = |context: &AppContext| {
+        let bundle = context.placements.get(cluster);
+        let stub =
+            bundle.and_then(|bundle| bundle.edits().find_map(|(_, edit)| edit.resolved(&context.id, None)));
+        stub.map(|stub| (context.id.clone(), stub))
+    };
+    let edits: BTreeMap<ContextId, StubDomain> = wanted.iter().filter_map(edits).collect();
+    let is_left = |line: &&str| {
+        line.starts_with(MARKER) && !edits.keys().any(|id| line.split(' ').next_back() == Some(id.as_str()))
+    };
+    let missing = edits.iter().filter(|(_, stub)| stub.edit(text, &[]).as_deref() != Ok(text));
+    let mut differences: Vec<String> = missing
+        .map(|(id, _)| format!("the stub domain of {id} on {cluster} is not as wanted: {text}"))
+        .collect();
+    if text.lines().any(|line| is_left(&line)) && !has_lost {
+        differences.push(format!("a stub domain on {cluster} is left: {text}"));
+    }
+    differences.extend(check_shared(map).err());
+    differences
+}
+
 /// The credentials that the cluster does not accept, though what they are bound to is there.
 fn of_credentials(
     world: &World<'_>,
@@ -139,7 +167,7 @@ fn of_credentials(
     let results: BTreeMap<Arc<str>, Issued> = results.map(|outcome| (outcome.name, outcome.issued)).collect();
     let requests = bundle.steps().iter().filter_map(|step| match &step.action {
         Action::Request { name, request } => Some((name, request)),
-        Action::Apply { .. } => None,
+        Action::Apply { .. } | Action::Edit { .. } => None,
     });
     let is_refused = |(name, request): &(&Arc<str>, &Request)| {
         simulated.server(|server| match (results.get(*name), request) {
@@ -178,7 +206,7 @@ fn asks_for_certificates(bundle: &Bundle) -> bool {
 fn manifests(bundle: &Bundle) -> impl Iterator<Item = (&Manifest, bool)> {
     bundle.steps().iter().filter_map(|step| match &step.action {
         Action::Apply { manifest, drift, .. } => Some((manifest, !drift.is_default())),
-        Action::Request { .. } => None,
+        Action::Edit { .. } | Action::Request { .. } => None,
     })
 }
 
@@ -242,7 +270,7 @@ fn of_bundle<'a>(
         Action::Apply { manifest, .. } if manifest.kind().is_namespace() => {
             Some(path::claim(cluster, &manifest.key().name).as_str().to_owned())
         }
-        Action::Apply { .. } => None,
+        Action::Apply { .. } | Action::Edit { .. } => None,
         Action::Request { name, .. } => Some(path::result(&context.id, cluster, name).as_str().to_owned()),
     })
 }

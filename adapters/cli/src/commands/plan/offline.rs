@@ -30,7 +30,7 @@ pub(super) fn run(global: &Global, documents: &[Sourced]) -> anyhow::Result<Exit
         Some(Notation::Yaml) => {
             let manifests = all.iter().flat_map(|one| one.bundle.steps()).filter_map(manifest);
             let texts =
-                manifests.map(|body| Notation::Yaml.write(body)).collect::<anyhow::Result<Vec<_>>>()?;
+                manifests.map(|body| Notation::Yaml.write(&body)).collect::<anyhow::Result<Vec<_>>>()?;
             output::print(&texts.join(output::NEXT_DOCUMENT))?;
         }
     }
@@ -82,15 +82,16 @@ fn table(all: &[Rendered]) -> String {
 fn subject(step: &Step) -> String {
     match &step.action {
         Action::Apply { manifest, .. } => manifest.key().to_string(),
+        Action::Edit { edit } => format!("edit {} of {}", edit.member, edit.key()),
         Action::Request { name, request: Request::Certificate(_) } => format!("request {name}"),
         Action::Request { name, request: Request::Token(_) } => format!("request {name}"),
     }
 }
 
-fn manifest(step: &Step) -> Option<&Value> {
+fn manifest(step: &Step) -> Option<Value> {
     match &step.action {
-        Action::Apply { manifest, .. } => Some(manifest.body()),
-        Action::Request { .. } => None,
+        Action::Apply { manifest, .. } => Some(manifest.shown()),
+        Action::Edit { .. } | Action::Request { .. } => None,
     }
 }
 
@@ -103,8 +104,9 @@ fn value(one: &Rendered) -> Value {
         .iter()
         .map(|step| match &step.action {
             Action::Apply { manifest, existing, drift } => {
-                json!({"stage": step.stage, "manifest": manifest.body(), "existing": existing, "drift": drift})
+                json!({"stage": step.stage, "manifest": manifest.shown(), "existing": existing, "drift": drift})
             }
+            Action::Edit { edit } => json!({"stage": step.stage, "edit": edit}),
             Action::Request { name, .. } => json!({"stage": step.stage, "request": name}),
         })
         .collect();

@@ -85,6 +85,12 @@ fn said(step: &OutlinedStep) -> String {
         None => why.clone(),
         Some(Rehearsal::Unchecked(reason)) => format!("{why}; {reason}"),
         Some(Rehearsal::Refused(words)) => format!("{why}; the cluster would refuse it: {words}"),
+        Some(Rehearsal::Lines(change)) => {
+            let removed = change.removed.iter().map(|line| format!("-{line}"));
+            let lines: Vec<String> =
+                removed.chain(change.added.iter().map(|line| format!("+{line}"))).collect();
+            format!("{why}; line {} of {}: {}", change.line, change.member, lines.join(" "))
+        }
         Some(Rehearsal::Changes(changes)) => {
             let named = changes.iter().take(CHANGES_NAMED_MAX).map(changed);
             let more = changes.len().saturating_sub(CHANGES_NAMED_MAX);
@@ -117,7 +123,9 @@ fn one_line(text: &str) -> String {
 fn style(act: Act) -> Style {
     match act {
         Act::Create | Act::Request => AnsiColor::Green.on_default(),
-        Act::Update | Act::Adopt | Act::Overwrite | Act::Correct => AnsiColor::Yellow.on_default(),
+        Act::Update | Act::Edit | Act::Adopt | Act::Overwrite | Act::Correct => {
+            AnsiColor::Yellow.on_default()
+        }
         Act::Delete | Act::DeleteIfEmpty | Act::Release => AnsiColor::Red.on_default(),
         Act::Blocked => alarming(),
         Act::Report | Act::Warn => AnsiColor::Magenta.on_default(),

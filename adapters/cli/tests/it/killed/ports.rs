@@ -43,7 +43,7 @@ fn changed(change: ClusterChange<'_>) -> String {
         ClusterChange::Create(object) => format!("create {}", object.manifest.kind().kind),
         ClusterChange::Update(object) => format!("update {}", object.manifest.kind().kind),
         ClusterChange::Release(kind, _) => format!("release {}", kind.kind),
-        ClusterChange::SetSubjects(kind, _) => format!("change subjects of {}", kind.kind),
+        ClusterChange::SetPart(kind, _) => format!("change a part of {}", kind.kind),
         ClusterChange::Delete(kind, _) => format!("delete {}", kind.kind),
         ClusterChange::Approve(_) => "approve".to_owned(),
         ClusterChange::IssueToken(_) => TOKEN_REQUEST.to_owned(),

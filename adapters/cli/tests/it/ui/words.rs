@@ -44,8 +44,9 @@ fn count_of_reasons(reason: Reason) -> usize {
         | Reason::SignerSilent
         | Reason::Lapsed
         | Reason::NotAccepted
+        | Reason::LeftAlone
         | Reason::HasContents
-        | Reason::Paused => 21,
+        | Reason::Paused => 22,
     }
 }
 

@@ -234,6 +234,7 @@ impl Given {
                     "ResourceQuota" => given.quotas.push(manifest.body()["spec"]["hard"].clone()),
                     _ => {}
                 },
+                Action::Edit { .. } => {}
                 Action::Request { request: Request::Certificate(_), .. } => given.certificates += 1,
                 Action::Request { request: Request::Token(_), .. } => given.tokens += 1,
             }

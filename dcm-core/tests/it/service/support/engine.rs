@@ -296,7 +296,7 @@ impl Held {
         steps
             .filter_map(|step| match &step.action {
                 Action::Request { name, request } => Some((name.clone(), request.clone())),
-                Action::Apply { .. } => None,
+                Action::Apply { .. } | Action::Edit { .. } => None,
             })
             .collect()
     }
@@ -307,7 +307,7 @@ impl Held {
         steps
             .filter_map(|step| match &step.action {
                 Action::Apply { manifest, .. } => Some(manifest.body().to_string()),
-                Action::Request { .. } => None,
+                Action::Edit { .. } | Action::Request { .. } => None,
             })
             .collect()
     }

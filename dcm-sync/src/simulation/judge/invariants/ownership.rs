@@ -19,13 +19,14 @@ use super::{Scene, handled, lane, objects, root};
 use crate::record::{ActionRecord, Lane, Root, path};
 use crate::sim::Verb;
 use crate::simulation::events::{Deed, Event, Handled, Written};
-use crate::simulation::meddling::{INTRUDER, is_copy};
+use crate::simulation::meddling::{INTRUDER, check_shared, edited_map, is_copy};
 
 /// How long it may take from counting a namespace's contents to its deletion.
 const COUNTED: Duration = Duration::from_secs(120);
 
 /// A deletion hits objects that the engine made, and none that it adopted. The engine changes what others made only from a generation on in
-/// which a step adopts or overwrites it. Marks make an object ours only with their proof.
+/// which a step adopts or overwrites it. Marks make an object ours only with their proof. Of a text of which a part is edited, all else
+/// is as others wrote it.
 pub(super) fn nothing_is_deleted_or_changed_that_we_did_not_make(
     scene: &Scene<'_>,
     event: &Event,
@@ -43,6 +44,10 @@ pub(super) fn nothing_is_deleted_or_changed_that_we_did_not_make(
                 return Ok(());
             }
             Err(format!("{key} on {cluster} was never ours, and was deleted"))
+        }
+        Deed::Changed(Verb::SetPart, Written { key, .. }) if *key == edited_map() => {
+            let map = objects(scene, cluster).into_iter().find(|object| object.key == *key);
+            map.map_or(Ok(()), |map| check_shared(&map))
         }
         // Approvals have a rule of their own, which compares what the request asks for.
         Deed::Changed(verb, Written { key, uid, .. }) if *verb != Verb::Approve => {
@@ -157,7 +162,7 @@ pub(super) fn no_lane_takes_what_another_wants(scene: &Scene<'_>, event: &Event)
         let steps = root.wanted(cluster).and_then(|bundle| root.bundles.get(&bundle)).into_iter().flatten();
         steps.into_iter().any(|step| match &step.action {
             ActionRecord::Apply { manifest, .. } => scene.facts.key(manifest) == Some(key),
-            ActionRecord::Request { .. } => false,
+            ActionRecord::Edit { .. } | ActionRecord::Request { .. } => false,
         })
     };
     // The lane of this name wants it, so it is not the one that took it.
@@ -205,7 +210,7 @@ fn takes_over(scene: &Scene<'_>, root: &Root, cluster: &ClusterId, key: &ObjectK
         ActionRecord::Apply { manifest, existing, .. } => {
             *existing != Existing::Refuse && scene.facts.key(manifest) == Some(key)
         }
-        ActionRecord::Request { .. } => false,
+        ActionRecord::Edit { .. } | ActionRecord::Request { .. } => false,
     })
 }
 

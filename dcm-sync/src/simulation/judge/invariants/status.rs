@@ -136,6 +136,16 @@ fn everything_is_recorded(
             ActionRecord::Request { name, request: Request::Token(request) } => {
                 is_of_the_account(scene, cluster, lane, name, &request.account())?;
             }
+            ActionRecord::Edit { edit } => {
+                if !lane.edits.iter().any(|edited| edited.is_of(edit))
+                    && !is_excused(scene, cluster, lane, &edit.key())
+                {
+                    return Err(format!(
+                        "the edit of {} on {cluster} is wanted, and the record does not name it",
+                        edit.key()
+                    ));
+                }
+            }
             ActionRecord::Request { request: Request::Certificate(_), .. } => {}
         }
     }

@@ -133,7 +133,7 @@ fn manifests(context: &AppContext) -> Vec<Manifest> {
     let steps = context.placements.values().flat_map(|bundle| bundle.steps());
     let made = steps.filter_map(|step| match &step.action {
         Action::Apply { manifest, .. } => Some(manifest.clone()),
-        Action::Request { .. } => None,
+        Action::Edit { .. } | Action::Request { .. } => None,
     });
     made.collect()
 }

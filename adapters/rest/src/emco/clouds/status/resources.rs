@@ -72,15 +72,19 @@ fn of_object(object: &ObjectStatus, asked: &Asked) -> Resource {
     let version = if is_rendered || key.group.is_empty() { "v1" } else { "" };
     let gvk = Gvk { group: key.group.to_string(), version: version.to_owned(), kind: key.kind.to_string() };
     let deployed = match state {
-        ObjectState::Applied | ObjectState::Adopted | ObjectState::Drifted | ObjectState::Removing => {
-            "Applied"
-        }
+        ObjectState::Applied
+        | ObjectState::Adopted
+        | ObjectState::Edited
+        | ObjectState::Drifted
+        | ObjectState::Removing => "Applied",
         ObjectState::Kept => "Deleted",
         ObjectState::Pending => hindered(cause.as_ref()),
     };
     let is_told = key.group.is_empty() && READY_WHEN_THERE.contains(&&*key.kind);
     let ready = is_told.then_some(match state {
-        ObjectState::Applied | ObjectState::Adopted | ObjectState::Drifted => Readiness::Ready,
+        ObjectState::Applied | ObjectState::Adopted | ObjectState::Edited | ObjectState::Drifted => {
+            Readiness::Ready
+        }
         ObjectState::Removing => Readiness::NotReady,
         ObjectState::Pending | ObjectState::Kept => Readiness::NotPresent,
     });
