@@ -85,7 +85,15 @@ async fn a_custom_kind_is_discovered_once_and_again_when_it_is_not_known() {
     let missing = cluster.get(&call, &gadget, &key).await.unwrap_err();
     assert!(matches!(missing, Error::UnknownKind { .. }), "{missing}");
     kubectl(server, &["delete", "crd", &format!("widgets.{group}")], "");
-    let gone = cluster.get(&call, &kind, &key).await.unwrap_err();
+    // The server serves the kind for some moments after its definition is gone.
+    let gone = within(patience(), async {
+        loop {
+            if let Err(error) = cluster.get(&call, &kind, &key).await {
+                return error;
+            }
+        }
+    });
+    let gone = gone.await;
     assert!(matches!(gone, Error::UnknownKind { .. }), "{gone}");
     let gone = cluster.create(&call, &widgets[0]).await.unwrap_err();
     assert!(matches!(gone, Error::UnknownKind { .. }), "{gone}");
