@@ -21,7 +21,7 @@ use crate::name::{AppName, ClusterId, ContextId};
 use crate::port::synchronizer::Removal;
 
 pub use building::BundleBuilder;
-pub use edit::{Change, Edit, Edited, Resolver};
+pub use edit::{Change, DataMember, Edit, Edited, Resolver};
 pub use policies::{Drift, Existing};
 
 /// Most steps in one bundle.
@@ -133,10 +133,10 @@ impl Bundle {
         for step in &steps {
             match &step.action {
                 Action::Edit { edit } if !edit.is_valid() => {
-                    return Err(InvalidBundle::EditInvalid(edit.key()));
+                    return Err(InvalidBundle::EditInvalid(edit.target.key()));
                 }
-                Action::Edit { edit } if !edits.insert((edit.key(), edit.member.clone())) => {
-                    return Err(InvalidBundle::EditTwice(edit.key()));
+                Action::Edit { edit } if !edits.insert(&edit.target) => {
+                    return Err(InvalidBundle::EditTwice(edit.target.key()));
                 }
                 Action::Apply { manifest, .. } if !objects.insert(manifest.key()) => {
                     return Err(InvalidBundle::ObjectTwice(manifest.key().clone()));
@@ -147,7 +147,7 @@ impl Bundle {
                 Action::Apply { .. } | Action::Edit { .. } | Action::Request { .. } => {}
             }
         }
-        if let Some((edited, _)) = edits.into_iter().find(|(edited, _)| objects.contains(edited)) {
+        if let Some(edited) = edits.into_iter().map(DataMember::key).find(|edited| objects.contains(edited)) {
             return Err(InvalidBundle::EditTwice(edited));
         }
         steps.sort_by_key(|step| step.stage);

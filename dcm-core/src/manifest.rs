@@ -332,12 +332,17 @@ impl Manifest {
     #[must_use]
     pub fn shown(&self) -> Value {
         let mut body = self.body().clone();
-        for member in ["data", "stringData"].into_iter().filter(|_| self.holds_secrets()) {
-            let data = body.get_mut(member).and_then(Value::as_object_mut);
-            data.into_iter().flat_map(|data| data.values_mut()).for_each(|value| *value = HIDDEN.into());
-        }
+        secret_values(&mut body).for_each(|value| *value = HIDDEN.into());
         body
     }
+}
+
+/// The values of the data of a Secret; none of any other object.
+pub fn secret_values(body: &mut Value) -> impl Iterator<Item = &mut Value> {
+    let is_secret = body["apiVersion"] == "v1" && body["kind"] == "Secret";
+    let members = body.as_object_mut().into_iter().flatten().filter(move |_| is_secret);
+    let data = members.filter(|(name, _)| matches!(name.as_str(), "data" | "stringData"));
+    data.filter_map(|(_, data)| data.as_object_mut()).flat_map(serde_json::Map::values_mut)
 }
 
 impl fmt::Debug for Manifest {

@@ -111,7 +111,7 @@ impl KubeCluster {
         let resource = self.resource(call, kind).await?;
         // Also checks the name, which is not in the path here.
         resource.object(key)?;
-        let uri = format!("{}?{}", resource.parent_of(key)?, write_options(run));
+        let uri = format!("{}?{}", resource.parent_of(key)?, write_options(FIELD_MANAGER, run));
         Ok(Request::post(uri, body_of(object).await))
     }
 
@@ -127,7 +127,7 @@ impl KubeCluster {
         let kind = object.manifest.kind();
         let path = self.resource(call, kind).await?.object(object.manifest.key())?;
         let live = self.observed(call, kind, &path, observed).await?;
-        let uri = format!("{path}?{}", write_options(run));
+        let uri = format!("{path}?{}", write_options(FIELD_MANAGER, run));
         let is_short = weight::is_at_most(APART_VALUES, [&*live.body, object.manifest.body()]);
         let (object, observed) = (object.clone(), observed.clone());
         let decide = move || {
@@ -254,7 +254,7 @@ impl Cluster for KubeCluster {
         if kind.is_namespace() {
             namespaced::leave(&self.transport, call, &key.name).await?;
         }
-        let uri = format!("{path}?{}", write_options(Run::Real));
+        let uri = format!("{path}?{}", write_options(FIELD_MANAGER, Run::Real));
         let request = match origin {
             Origin::Adopted => Request::put(uri, release::given_back(&live.body)),
             Origin::Created => Request::patch(uri, MERGE_PATCH, release::patch(&live.body)),
@@ -273,7 +273,7 @@ impl Cluster for KubeCluster {
         let path = self.resource_in_any_version(call, kind).await?.object(key)?;
         // The server answers another UID with "invalid", as it would a forbidden subject.
         self.observed(call, kind, &path, observed).await?;
-        let uri = format!("{path}?fieldManager={}&fieldValidation=Strict", part.field_manager());
+        let uri = format!("{path}?{}", write_options(part.field_manager(), Run::Real));
         let Precondition { uid, resource_version } = observed;
         let mut patch = part.patch();
         patch["metadata"] = json!({"uid": uid, "resourceVersion": resource_version});
@@ -362,12 +362,12 @@ enum Run {
 
 /// Under which manager a write is made. Unknown and doubled fields are refused, or a typing error would be desired
 /// state that never holds.
-fn write_options(run: Run) -> String {
+fn write_options(manager: &str, run: Run) -> String {
     let dry = match run {
         Run::Real => "",
         Run::Dry => "&dryRun=All",
     };
-    format!("fieldManager={FIELD_MANAGER}&fieldValidation=Strict{dry}")
+    format!("fieldManager={manager}&fieldValidation=Strict{dry}")
 }
 
 /// How a deletion went, by its answer: the object is still there when it is told with the time of its deletion.

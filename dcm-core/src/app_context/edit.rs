@@ -15,18 +15,48 @@ use crate::name::{ContextId, DnsZone};
 /// on which it is based, and has the field manager `dcm-edit`. What it changed is taken back when the edit is not desired any more. An object
 /// that an app context applies is not edited.
 ///
-/// The id of the app context tells its lines from those of others: two installations that share a cluster must not share ids.
+/// The lines that are written name the app context. Two installations that share a cluster must use different ids of app contexts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Edit {
+    /// The text.
+    pub target: DataMember,
+    /// The change.
+    pub change: Change,
+}
+
+/// Names one member of the `data` of a ConfigMap.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct DataMember {
     /// The namespace of the ConfigMap.
     pub namespace: Arc<str>,
     /// The name of the ConfigMap.
     pub name: Arc<str>,
-    /// The member of its `data`, such as `Corefile`.
+    /// The member, such as `Corefile`.
     pub member: Arc<str>,
-    /// The change.
-    pub change: Change,
+}
+
+impl DataMember {
+    /// The kind of the object: ConfigMap.
+    #[must_use]
+    pub fn kind() -> &'static GroupVersionKind {
+        static KIND: LazyLock<GroupVersionKind> =
+            LazyLock::new(|| GroupVersionKind::new("", "v1", "ConfigMap"));
+        &KIND
+    }
+
+    /// The object.
+    #[must_use]
+    pub fn key(&self) -> ObjectKey {
+        ObjectKey::of_kind(Self::kind(), Some(&self.namespace), &self.name)
+    }
+
+    /// True for the member of this object.
+    #[must_use]
+    pub fn is(&self, object: &ObjectKey, member: &str) -> bool {
+        &*self.member == member && self.key() == *object
+    }
 }
 
 /// The change of a text that belongs to other clients.
@@ -58,14 +88,6 @@ pub enum Resolver {
 }
 
 impl Edit {
-    /// The kind of the objects that are edited.
-    #[must_use]
-    pub fn kind() -> &'static GroupVersionKind {
-        static KIND: LazyLock<GroupVersionKind> =
-            LazyLock::new(|| GroupVersionKind::new("", "v1", "ConfigMap"));
-        &KIND
-    }
-
     /// False for an empty name, an unspecified address and port 0.
     pub(super) fn is_valid(&self) -> bool {
         let Change::StubDomain { resolver, .. } = &self.change;
@@ -74,13 +96,8 @@ impl Edit {
             Resolver::Address(address) => !address.ip().is_unspecified() && address.port() != 0,
             Resolver::Service { namespace, name } => is_named(&[namespace, name]),
         };
-        resolves && is_named(&[&self.namespace, &self.name, &self.member])
-    }
-
-    /// The object.
-    #[must_use]
-    pub fn key(&self) -> ObjectKey {
-        ObjectKey::of_kind(Self::kind(), Some(&self.namespace), &self.name)
+        let DataMember { namespace, name, member } = &self.target;
+        resolves && is_named(&[namespace, name, member])
     }
 
     /// The Service whose address the edit needs, if it needs one.
@@ -110,27 +127,26 @@ impl Edit {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Edited {
-    /// The namespace of the ConfigMap.
-    pub namespace: Arc<str>,
-    /// The name of the ConfigMap.
-    pub name: Arc<str>,
-    /// The member of its `data`.
-    pub member: Arc<str>,
-    /// What may be in the text: what was written last, and after it what is being written.
-    pub written: Vec<StubDomain>,
+    /// The text.
+    pub target: DataMember,
+    /// The stub domain that was written last, or found in the text; none before the first answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<StubDomain>,
+    /// The stub domains that were sent since, or are about to be. The text may have one of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unanswered: Vec<StubDomain>,
 }
 
 impl Edited {
-    /// The object.
-    #[must_use]
-    pub fn key(&self) -> ObjectKey {
-        ObjectKey::of_kind(Edit::kind(), Some(&self.namespace), &self.name)
+    /// The stub domains that the text may have.
+    pub fn each(&self) -> impl Iterator<Item = &StubDomain> {
+        self.written.iter().chain(&self.unanswered)
     }
 
-    /// True for an edit of the same member of the same object.
+    /// True when all that was sent is answered.
     #[must_use]
-    pub fn is_of(&self, edit: &Edit) -> bool {
-        self.namespace == edit.namespace && self.name == edit.name && self.member == edit.member
+    pub fn is_settled(&self) -> bool {
+        self.unanswered.is_empty()
     }
 
     /// False for a text that has nothing of what was written: neither the id of the app context nor the zone.
@@ -138,7 +154,7 @@ impl Edited {
     pub fn may_be_in(&self, text: &str) -> bool {
         let is_in =
             |stub: &StubDomain| text.contains(stub.context().as_str()) || text.contains(stub.zone().as_str());
-        self.written.iter().any(is_in)
+        self.each().any(is_in)
     }
 
     /// The text without what was written.
@@ -146,6 +162,6 @@ impl Edited {
     /// # Errors
     /// [`LeftAlone`] where it can't be changed safely.
     pub fn undo(&self, current: &str) -> Result<String, LeftAlone> {
-        self.written.iter().try_fold(current.to_owned(), |text, stub| stub.undo(&text))
+        self.each().try_fold(current.to_owned(), |text, stub| stub.undo(&text))
     }
 }

@@ -1,13 +1,15 @@
 //! Choices about edits: what is left to do to a part of an object that belongs to other clients.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
+use std::sync::Arc;
 
 use super::drift;
 use super::object::{Chosen, cause};
 use super::view::{Reading, Seen, Text, View};
 use super::{Rules, Step, Wave, Why, Work};
-use crate::app_context::{Edit, Edited, Stage};
+use crate::app_context::{Bundle, DataMember, Edit, Edited, Stage};
 use crate::corefile::LeftAlone;
 use crate::manifest::ObjectKey;
 use crate::status::{Cause, Reason};
@@ -15,28 +17,29 @@ use crate::status::{Cause, Reason};
 /// When edits are undone: before anything that they lead to is taken away.
 pub(super) const UNDO: Wave = Wave::Remove(Reverse(Stage(u16::MAX)));
 
-/// Most stub domains that are recorded of one edit: more were refused one after the other than a cluster changes its address.
-const WRITTEN_MAX: usize = 8;
+/// Most stub domains without an answer that are recorded of one edit. One is added each time that the address changes before a write is answered.
+pub const UNANSWERED_MAX: usize = 8;
 
 /// Chooses for an edit.
 pub(super) fn desire(rules: &Rules<'_>, wave: Wave, edit: &Edit, view: &dyn View) -> Chosen {
     let step = next(rules, wave, edit, view);
     // A client that takes it out each time is not fought for ever.
-    let given_up = view.given_up_until(&edit.key());
+    let key = edit.target.key();
+    let given_up = view.given_up_until(&key);
     match given_up.filter(|_| step.as_ref().is_some_and(|step| step.why == Why::Drifted)) {
-        Some(until) => Chosen { step: None, drift: Some(drift::of_edit(&edit.key(), Some(until))) },
+        Some(until) => Chosen { step: None, drift: Some(drift::of_edit(&key, Some(until))) },
         None => Chosen { step, drift: None },
     }
 }
 
 /// What is left to do for an edit; none when the text has it.
 fn next(rules: &Rules<'_>, wave: Wave, edit: &Edit, view: &dyn View) -> Option<Step> {
-    let make = |work, why| Some(step(wave, edit.key(), work, why));
+    let key = edit.target.key();
+    let make = |work, why| Some(step(wave, key.clone(), work, why));
     let service = match address(wave, edit, view) {
         Ok(service) => service,
         Err(step) => return Some(*step),
     };
-    let key = edit.key();
     let Some(stub) = edit.resolved(rules.context, service) else {
         return make(
             Work::Await(cause(Reason::Waiting, "the resolver has no address yet", &key)),
@@ -50,46 +53,50 @@ fn next(rules: &Rules<'_>, wave: Wave, edit: &Edit, view: &dyn View) -> Option<S
             return make(Work::Await(missing), Why::Missing);
         }
         Reading::Present(object) if object.is_ours => {
-            let message = "an app context applies the object whose part is to be edited";
+            let message = "the object to edit is applied by an app context";
             return make(Work::Blocked(cause(Reason::LeftAlone, message, &key)), Why::NotOurs);
         }
-        Reading::Present(object) => match object.texts.get(&edit.member) {
+        Reading::Present(object) => match object.texts.get(&edit.target.member) {
             Some(Text::With(written)) if *written == stub => return None,
             Some(Text::With(_)) => return make(Work::Look, Why::Asked),
             Some(Text::Whole(text)) => (&object.observed, text),
             None => {
-                let message = format!("the object to edit has no member {} in its data", edit.member);
+                let message = format!("the object to edit has no member {} in its data", edit.target.member);
                 return make(Work::Blocked(cause(Reason::LeftAlone, &message, &key)), Why::NotOurs);
             }
         },
     };
-    let recorded = view.edited().iter().find(|edited| edited.is_of(edit));
-    let written = recorded.map_or(&[][..], |edited| &edited.written);
-    let why = match written {
-        [] => Why::Missing,
-        [one] if *one == stub => Why::Drifted,
-        [..] => Why::ManifestChanged,
+    let recorded = view.edited().iter().find(|edited| edited.target == edit.target);
+    let why = match recorded.map(|recorded| (recorded.written.as_ref(), recorded.is_settled())) {
+        None | Some((None, _)) => Why::Missing,
+        Some((Some(written), true)) if *written == stub => Why::Drifted,
+        Some(_) => Why::ManifestChanged,
     };
-    match stub.edit(text, written) {
-        Err(error) => make(Work::Blocked(left_alone(&error, &key)), Why::NotOurs),
-        Ok(edited) if *edited == **text && why == Why::Drifted => None,
-        // Also where the text has it already: the record says so after an answer alone.
-        Ok(edited) => {
-            let (observed, member) = (observed.clone(), edit.member.clone());
-            make(Work::Edit { observed, member, text: edited.into(), stub: Some(Box::new(stub)) }, why)
+    let written: Vec<_> = recorded.into_iter().flat_map(Edited::each).cloned().collect();
+    let edited = match stub.edit(text, &written) {
+        Ok(edited) => edited,
+        Err(error) => return make(Work::Blocked(left_alone(&error, &key)), Why::NotOurs),
+    };
+    let member = edit.target.member.clone();
+    match (*edited == **text, why) {
+        (true, Why::Drifted) => None,
+        (true, _) => make(Work::RecordEdit { member, stub: Some(Box::new(stub)) }, why),
+        (false, _) => {
+            let (observed, text) = (observed.clone(), edited.into());
+            make(Work::Edit { observed, member, text, stub: Some(Box::new(stub)) }, why)
         }
     }
 }
 
 /// What is left to do for an edit that is not desired any more.
 pub(super) fn undo(edited: &Edited, view: &dyn View) -> Step {
-    let key = edited.key();
-    let make = |work, why| step(UNDO, edited.key(), work, why);
-    let forget = || make(Work::ForgetEdit { member: edited.member.clone() }, Why::AlreadyGone);
+    let (key, member) = (edited.target.key(), &edited.target.member);
+    let make = |work, why| step(UNDO, key.clone(), work, why);
+    let forget = || make(Work::RecordEdit { member: member.clone(), stub: None }, Why::AlreadyGone);
     let (observed, text) = match view.read(&key) {
         Reading::Unread => return make(Work::Look, Why::NotListed),
         Reading::Absent => return forget(),
-        Reading::Present(object) => match object.texts.get(&edited.member) {
+        Reading::Present(object) => match object.texts.get(member) {
             Some(Text::With(_)) => return make(Work::Look, Why::NotListed),
             Some(Text::Whole(text)) => (&object.observed, text),
             None => return forget(),
@@ -100,7 +107,7 @@ pub(super) fn undo(edited: &Edited, view: &dyn View) -> Step {
         Err(error) => make(Work::Blocked(left_alone(&error, &key)), Why::NotOurs),
         Ok(undone) if *undone == **text => forget(),
         Ok(undone) => {
-            let (observed, member) = (observed.clone(), edited.member.clone());
+            let (observed, member) = (observed.clone(), member.clone());
             make(Work::Edit { observed, member, text: undone.into(), stub: None }, Why::NotDesired)
         }
     }
@@ -125,7 +132,7 @@ fn address(wave: Wave, edit: &Edit, view: &dyn View) -> Result<Option<IpAddr>, B
 }
 
 fn step(wave: Wave, key: ObjectKey, work: Work, why: Why) -> Step {
-    Step { wave, kind: Edit::kind().clone(), key, work, why }
+    Step { wave, kind: DataMember::kind().clone(), key, work, why }
 }
 
 /// The texts of other clients are in the detail alone.
@@ -134,22 +141,48 @@ fn left_alone(error: &LeftAlone, key: &ObjectKey) -> Cause {
     cause(Reason::LeftAlone, message, key).detailed(format!("{message}: {}", crate::causes::told(error)))
 }
 
-/// What an edit that was written is recorded as, with what may be in the text beside it.
+/// The members that are edited, or were, by the object that holds them.
+#[must_use]
+pub fn members(desired: Option<&Bundle>, written: &[Edited]) -> BTreeMap<ObjectKey, BTreeSet<Arc<str>>> {
+    let desired = desired.into_iter().flat_map(Bundle::edits).map(|(_, edit)| &edit.target);
+    let mut members: BTreeMap<ObjectKey, BTreeSet<Arc<str>>> = BTreeMap::new();
+    for target in desired.chain(written.iter().map(|edited| &edited.target)) {
+        members.entry(target.key()).or_default().insert(target.member.clone());
+    }
+    members
+}
+
+/// The record of edits before a step is sent: beside what was written, what is about to be. None when it says so already.
 #[must_use]
 pub fn noted(edited: &[Edited], step: &Step) -> Option<Vec<Edited>> {
     let Work::Edit { member, stub: Some(stub), .. } = &step.work else { return None };
-    let (namespace, name) = (step.key.namespace.clone()?, step.key.name.clone());
-    let fresh = Edited { namespace, name, member: member.clone(), written: vec![(**stub).clone()] };
     let mut noted = edited.to_vec();
-    match noted.iter_mut().find(|one| one.key() == step.key && one.member == *member) {
-        None => noted.push(fresh),
-        Some(one) if one.written.contains(stub) => return None,
-        Some(one) => {
-            one.written.push((**stub).clone());
-            // The last ones that may be in the text: the lines of all have the same markers.
-            let surplus = one.written.len().saturating_sub(WRITTEN_MAX);
-            one.written.drain(..surplus);
+    let at = match noted.iter().position(|one| one.target.is(&step.key, member)) {
+        Some(at) if noted[at].each().any(|one| *one == **stub) => return None,
+        Some(at) => at,
+        None => {
+            noted.push(unwritten(step, member)?);
+            noted.len() - 1
         }
-    }
+    };
+    let unanswered = &mut noted[at].unanswered;
+    unanswered.push((**stub).clone());
+    // The last ones that may be in the text: the lines of all have the same markers.
+    unanswered.drain(..unanswered.len().saturating_sub(UNANSWERED_MAX));
     Some(noted)
+}
+
+/// The record of edits once the text is as a step says: it has this stub domain and no other, or none.
+pub fn settle(edited: &mut Vec<Edited>, step: &Step) {
+    let (Work::Edit { member, stub, .. } | Work::RecordEdit { member, stub }) = &step.work else { return };
+    edited.retain(|one| !one.target.is(&step.key, member));
+    if let (Some(stub), Some(one)) = (stub, unwritten(step, member)) {
+        edited.push(Edited { written: Some((**stub).clone()), ..one });
+    }
+}
+
+fn unwritten(step: &Step, member: &Arc<str>) -> Option<Edited> {
+    let (namespace, name) = (step.key.namespace.clone()?, step.key.name.clone());
+    let target = DataMember { namespace, name, member: member.clone() };
+    Some(Edited { target, written: None, unanswered: Vec::new() })
 }

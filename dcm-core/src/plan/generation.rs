@@ -116,7 +116,7 @@ fn behind(ahead: Generation, wanted: Generation, difference: &str) -> String {
 /// What a step shows to be different; none for what may go on, or tells its own cause.
 fn difference(work: &Work) -> Option<&'static str> {
     match work {
-        Work::Look | Work::Await(_) | Work::Blocked(_) => None,
+        Work::Look | Work::Await(_) | Work::Blocked(_) | Work::RecordEdit { stub: Some(_), .. } => None,
         Work::Count { .. } => Some("it is not wanted, and would be deleted if nothing else is in it"),
         Work::Create { .. } => Some("it is not there, and would be made"),
         Work::Update { .. } => Some("it is another one, and would be overwritten"),
@@ -124,7 +124,7 @@ fn difference(work: &Work) -> Option<&'static str> {
         Work::Release { .. } => Some("it is not wanted, and would be released"),
         Work::Edit { stub: Some(_), .. } => Some("a part of it is another one, and would be changed"),
         Work::Edit { stub: None, .. } => Some("a part of it is not wanted, and would be taken out"),
-        Work::Forget | Work::ForgetEdit { .. } => Some("it is recorded, and not there"),
+        Work::Forget | Work::RecordEdit { stub: None, .. } => Some("it is recorded, and not there"),
         Work::Unrecord => Some("it is recorded and not there, and would be made again"),
         Work::Request { .. } => Some("it is not answered, and would be asked for"),
     }

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
-use crate::app_context::{Action, Bundle, Drift, Edited, Existing, Generation, Request, Stage};
+use crate::app_context::{Action, Bundle, Drift, Existing, Generation, Request, Stage};
 use crate::corefile::StubDomain;
 use crate::fields::{self, HeldField};
 use crate::manifest::{GroupVersionKind, Manifest, ObjectKey};
@@ -30,7 +30,10 @@ pub use digest::{Changes, Observed, Part, PlanHash, observed_state};
 pub use drift::{
     cause as drift_cause, named as named_fields, of_edit as edit_drift_cause, of_marks as tampered_cause,
 };
-pub use edit::noted as note_edit;
+pub use edit::{
+    UNANSWERED_MAX as EDIT_UNANSWERED_MAX, members as edited_members, noted as note_edit,
+    settle as settle_edit,
+};
 pub use outline::{Act, LineChange, Outline, OutlinedStep, Rehearsal};
 use request::Answer;
 pub use request::{RequestWork, certificate_manifest};
@@ -173,10 +176,12 @@ pub enum Work {
         /// The stub domain that is in the text; none when one is taken out.
         stub: Option<Box<StubDomain>>,
     },
-    /// Nothing on the cluster: the record of an edit is out of date and is dropped.
-    ForgetEdit {
-        /// The member that was edited.
+    /// Nothing on the cluster: the record of an edit is brought to what the text says.
+    RecordEdit {
+        /// The member.
         member: Arc<str>,
+        /// The stub domain that is in the text; none when none is.
+        stub: Option<Box<StubDomain>>,
     },
     /// Nothing on the cluster: the record is out of date and is dropped.
     Forget,
@@ -222,7 +227,10 @@ impl Terms {
 impl Work {
     /// True when it only waits: for the cluster, for somebody, or for the answer to a request.
     fn waits(&self) -> bool {
-        matches!(self, Self::Await(_) | Self::Blocked(_) | Self::Request { .. } | Self::ForgetEdit { .. })
+        matches!(
+            self,
+            Self::Await(_) | Self::Blocked(_) | Self::Request { .. } | Self::RecordEdit { stub: None, .. }
+        )
     }
 
     fn is_update(&self) -> bool {
@@ -259,7 +267,7 @@ impl Work {
             Self::Count { removes_bindings } => *removes_bindings,
             Self::Look
             | Self::Forget
-            | Self::ForgetEdit { .. }
+            | Self::RecordEdit { .. }
             | Self::Unrecord
             | Self::Await(_)
             | Self::Blocked(_) => false,
@@ -475,11 +483,10 @@ pub fn plan(rules: &Rules<'_>, desired: Option<&Bundle>, recorded: &Records, vie
     let delete = Removal { objects: Some(Disposal::Delete), bindings: None, ..rules.removal };
     let removal = if desired.is_some() { delete } else { rules.removal };
     steps.extend(unwanted(&Rules { removal, ..*rules }, desired_steps, recorded, view));
-    let is_wanted =
-        |edited: &&Edited| desired.is_some_and(|bundle| bundle.edits().any(|(_, edit)| edited.is_of(edit)));
-    steps.extend(
-        view.edited().iter().filter(|edited| !is_wanted(edited)).map(|edited| edit::undo(edited, view)),
-    );
+    let targets: BTreeSet<_> =
+        desired.into_iter().flat_map(Bundle::edits).map(|(_, edit)| &edit.target).collect();
+    let undesired = view.edited().iter().filter(|edited| !targets.contains(&edited.target));
+    steps.extend(undesired.map(|edited| edit::undo(edited, view)));
     plan.ahead = generation::ahead(rules, desired_steps, view).max(rules.ahead);
     if let Some(ahead) = plan.ahead {
         plan.steps = generation::halted(ahead, steps, rules, view);

@@ -28,7 +28,7 @@ pub struct OutlinedStep {
     pub object: String,
     /// Why, and which fields change hands.
     pub why: String,
-    /// What a dry run of the cluster gave.
+    /// What it would change, as a dry run of the cluster or a look at the text showed.
     #[serde(flatten)]
     pub rehearsal: Option<Rehearsal>,
 }
@@ -87,7 +87,7 @@ impl fmt::Display for Act {
     }
 }
 
-/// What a dry run of one write gave.
+/// What one write would change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::*;
-use crate::app_context::{self, CertificateRequest, Generation, TokenRequest};
+use crate::app_context::{self, CertificateRequest, Edited, Generation, TokenRequest};
 use crate::hash::ContentHash;
 use crate::name::AppName;
 use crate::port::cluster::{Contents, Marks, Object};

@@ -291,7 +291,7 @@ pub struct Precondition {
     pub resource_version: Arc<str>,
 }
 
-/// A part of an object of another client, as it is to be.
+/// The desired value of a part of an object of another client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     /// The subjects of a RoleBinding or ClusterRoleBinding.

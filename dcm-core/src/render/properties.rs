@@ -141,7 +141,7 @@ fn outside(cloud: &LogicalCloud) -> BTreeSet<String> {
         Action::Apply { manifest, .. } => {
             (manifest.key().namespace.as_deref() != Some("own")).then(|| manifest.key().to_string())
         }
-        Action::Edit { edit } => Some(edit.key().to_string()),
+        Action::Edit { edit } => Some(edit.target.key().to_string()),
         Action::Request { request: Request::Certificate(request), .. } => {
             Some(request.object_name.to_string())
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dcm_core::app_context::{Edited, Stage};
+use dcm_core::app_context::Stage;
 use dcm_core::manifest::ObjectKey;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::cluster::{CONTENTS_SAMPLE_MAX, Origin};
@@ -152,13 +152,16 @@ fn is_known_to_be_gone(lane: &Lane, key: &ObjectKey) -> bool {
 
 /// The objects of other clients of which a part is edited, where nothing is in the way.
 fn edited(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<ObjectStatus> {
-    let is_wanted = |edited: &Edited| {
-        steps(root, cluster)
-            .any(|step| matches!(&step.action, ActionRecord::Edit { edit } if edited.is_of(edit)))
-    };
+    let wanted: BTreeSet<_> = steps(root, cluster)
+        .filter_map(|step| match &step.action {
+            ActionRecord::Edit { edit } => Some(&edit.target),
+            ActionRecord::Apply { .. } | ActionRecord::Request { .. } => None,
+        })
+        .collect();
     let mut keys: BTreeMap<ObjectKey, bool> = BTreeMap::new();
     for edited in &lane.edits {
-        *keys.entry(edited.key()).or_insert(true) &= is_wanted(edited) && edited.written.len() == 1;
+        let is_done = wanted.contains(&edited.target) && edited.is_settled();
+        *keys.entry(edited.target.key()).or_insert(true) &= is_done;
     }
     let status = |(key, is_done): (ObjectKey, bool)| {
         let state = match is_done {

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use dcm_core::app_context::Edited;
 use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::store::{Entry, StoreExt as _};
 use dcm_core::port::synchronizer::{Error, Tombstone};
@@ -65,7 +64,7 @@ impl Contexts {
 
 fn tombstone(context: ContextId, cluster: ClusterId, lane: Lane) -> Tombstone {
     let cause = lane.causes.into_iter().next();
-    let edited = lane.edits.iter().map(Edited::key);
+    let edited = lane.edits.iter().map(|edited| edited.target.key());
     let objects = lane.objects.into_keys().chain(edited).collect();
     Tombstone { context, cluster, since: lane.since, cause, objects }
 }

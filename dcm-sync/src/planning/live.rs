@@ -7,14 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dcm_core::app_context::{AppContext, Bundle, Edit, Edited, Generation};
+use dcm_core::app_context::{AppContext, Bundle, DataMember, Edited, Generation};
 use dcm_core::causes::{self, Reader};
 use dcm_core::effect::{self, WithoutEffect};
 use dcm_core::manifest::{GroupVersionKind, ObjectKey};
 use dcm_core::name::ClusterId;
 use dcm_core::plan::{
     Answered, Desired, EditedObject, LineChange, Observed, Plan, Reading, Rehearsal, Rules, Seen, Sighting,
-    Step, Text, View, Work, plan,
+    Step, Text, View, Work, edited_members, plan,
 };
 use dcm_core::port::cluster::{Call, Cluster, Contents, Error, Object, Selection};
 use dcm_core::port::listing::listed;
@@ -51,6 +51,8 @@ pub struct LivePlan {
     pub observed: Observed,
     /// What a dry run of each write gave that makes or updates an object, or why the cluster did not make it; empty where it was only looked.
     pub rehearsals: BTreeMap<ObjectKey, Result<Rehearsal, Error>>,
+    /// The lines of texts of other clients that would change, by object and member.
+    pub lines: BTreeMap<(ObjectKey, Arc<str>), LineChange>,
     /// What is in the namespaces that would go if nothing of others is in them; empty where it was only looked, and without those of which
     /// the cluster does not tell.
     pub contents: BTreeMap<ObjectKey, Contents>,
@@ -120,12 +122,11 @@ pub(super) async fn live_plan(
     }
     let lines = looked.lines();
     let Looked { plan, observed, proofs, .. } = looked;
-    let mut rehearsals = match rehearsing {
+    let rehearsals = match rehearsing {
         // Nothing would be written.
         Rehearsing::Writes if !is_replaced => rehearse(cluster, call, place, &plan).await?,
         Rehearsing::Writes | Rehearsing::Nothing => BTreeMap::new(),
     };
-    rehearsals.extend(lines.into_iter().map(|(key, lines)| (key, Ok(Rehearsal::Lines(lines)))));
     let contents = match rehearsing {
         Rehearsing::Writes if !is_replaced => contents_of(cluster, call, place, &plan, proofs.as_ref()).await,
         Rehearsing::Writes | Rehearsing::Nothing => BTreeMap::new(),
@@ -134,7 +135,7 @@ pub(super) async fn live_plan(
         Rehearsing::Writes if !is_replaced => without_effect(cluster, call, place).await,
         Rehearsing::Writes | Rehearsing::Nothing => Vec::new(),
     };
-    Ok(LivePlan { plan, observed, rehearsals, contents, without_effect, is_replaced })
+    Ok(LivePlan { plan, observed, rehearsals, lines, contents, without_effect, is_replaced })
 }
 
 /// Looks for parts of what is wanted that have no effect on a cluster. It is asked what it serves where something depends on that.
@@ -209,44 +210,35 @@ impl<'a> Looked<'a> {
         for (kind, key) in wanted.into_iter().chain(written.filter(|(kind, _)| is_of(kind))) {
             self.look(cluster, call, kind, key).await?;
         }
-        if is_of(Edit::kind()) {
+        if is_of(DataMember::kind()) {
             self.look_at_edits(cluster, call).await?;
         }
         Ok(())
     }
 
-    /// The lines that the plan's edits would change, by object. With two edits of one object those of the last one.
-    fn lines(&self) -> BTreeMap<ObjectKey, LineChange> {
+    /// The lines that the plan's edits would change, by object and member.
+    fn lines(&self) -> BTreeMap<(ObjectKey, Arc<str>), LineChange> {
         let change = |step: &Step| {
             let Work::Edit { member, text, .. } = &step.work else { return None };
             let before = match self.texts.get(&step.key)?.as_ref()?.texts.get(member)? {
                 Text::Whole(before) => before,
                 Text::With(_) => return None,
             };
-            Some((step.key.clone(), LineChange::between(member, before, text)))
+            Some(((step.key.clone(), member.clone()), LineChange::between(member, before, text)))
         };
         self.plan.steps().iter().filter_map(change).collect()
     }
 
     /// Reads the objects of which parts are edited, or were, and the Services that the edits need.
     async fn look_at_edits(&mut self, cluster: &dyn Cluster, call: &Call) -> Result<(), Error> {
-        let wanted: Vec<_> = self.bundle.into_iter().flat_map(Bundle::edits).map(|(_, edit)| edit).collect();
-        let written = &self.place.recorded.edits;
-        let mut members: BTreeMap<ObjectKey, BTreeSet<Arc<str>>> = BTreeMap::new();
-        let desired = wanted.iter().map(|edit| (edit.key(), &edit.member));
-        for (key, member) in desired.chain(written.iter().map(|edited| (edited.key(), &edited.member))) {
-            members.entry(key).or_default().insert(member.clone());
-        }
-        for (key, members) in members {
-            let found = cluster.get(call, Edit::kind(), &key).await?;
-            let proved = found.map(|mut object| {
-                object.disclaim_unproved(self.proofs.as_ref());
-                object
-            });
-            self.texts.insert(key, proved.map(|object| EditedObject::of(&object, &members)));
+        for (key, members) in edited_members(self.bundle, &self.place.recorded.edits) {
+            let mut found = cluster.get(call, DataMember::kind(), &key).await?;
+            found.iter_mut().for_each(|object| object.disclaim_unproved(self.proofs.as_ref()));
+            self.texts.insert(key, found.map(|object| EditedObject::of(&object, &members)));
         }
         // What a Service of others says is no part of what a plan is bound to.
-        for (kind, key) in wanted.into_iter().filter_map(Edit::service) {
+        let edits = self.bundle.into_iter().flat_map(Bundle::edits);
+        for (kind, key) in edits.filter_map(|(_, edit)| edit.service()) {
             if self.objects.contains_key(&key) {
                 continue;
             }

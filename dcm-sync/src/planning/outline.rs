@@ -45,7 +45,10 @@ fn steps(live: &LivePlan, reader: Reader) -> Vec<OutlinedStep> {
             Work::Request { name, .. } => name.to_string(),
             _ => step.key.to_string(),
         };
-        let rehearsal = live.rehearsals.get(&step.key).map(|rehearsed| shown(rehearsed, reader));
+        let rehearsal = match &step.work {
+            Work::Edit { member, .. } => live.lines.get(&(step.key.clone(), member.clone())).map(lines),
+            _ => live.rehearsals.get(&step.key).map(|rehearsed| shown(rehearsed, reader)),
+        };
         let mut why = why(step, reader);
         if let Some(contents) = live.contents.get(&step.key) {
             why.push_str(&held(contents));
@@ -75,14 +78,16 @@ fn steps(live: &LivePlan, reader: Reader) -> Vec<OutlinedStep> {
     steps.chain(reported).chain(live.without_effect.iter().map(warned)).collect()
 }
 
+/// Lines of a text of other clients, without what a terminal obeys.
+fn lines(change: &LineChange) -> Rehearsal {
+    let cleaned = |lines: &[String]| lines.iter().map(|line| clean(line)).collect();
+    let (removed, added) = (cleaned(&change.removed), cleaned(&change.added));
+    Rehearsal::Lines(LineChange { removed, added, ..change.clone() })
+}
+
 /// What a dry run gave, for a reader: it is a write of an object of the app context.
 fn shown(rehearsed: &Result<Rehearsal, Error>, reader: Reader) -> Rehearsal {
     match rehearsed {
-        Ok(Rehearsal::Lines(change)) => {
-            let cleaned = |lines: &[String]| lines.iter().map(|line| clean(line)).collect();
-            let (removed, added) = (cleaned(&change.removed), cleaned(&change.added));
-            Rehearsal::Lines(LineChange { removed, added, ..change.clone() })
-        }
         Ok(rehearsal) => rehearsal.clone(),
         Err(error) if error.is_retryable() => {
             Rehearsal::Unchecked(format!("can't be checked: {}", error.words_of_write_for(reader)))
@@ -109,7 +114,7 @@ fn act(step: &Step) -> Option<Act> {
         (Work::Request { .. }, _) => Act::Request,
         (Work::Await(_), _) => Act::Wait,
         (Work::Blocked(_), _) => Act::Blocked,
-        (Work::Look | Work::Forget | Work::ForgetEdit { .. }, _) => return None,
+        (Work::Look | Work::Forget | Work::RecordEdit { .. }, _) => return None,
     })
 }
 

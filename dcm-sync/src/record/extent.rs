@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv6Addr, SocketAddr};
 use std::sync::{Arc, LazyLock};
 
-use dcm_core::app_context::{Action, Bundle, Change, Edit, Edited, Generation, Request, Stage};
+use dcm_core::app_context::{Action, Bundle, Change, DataMember, Edit, Edited, Generation, Request, Stage};
 use dcm_core::corefile::StubDomain;
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::{GroupVersionKind, Manifest, ObjectKey};
 use dcm_core::name::{ContextId, DNS_LABEL_MAX, DNS_SUBDOMAIN_MAX};
-use dcm_core::plan::Recorded;
+use dcm_core::plan::{EDIT_UNANSWERED_MAX, Recorded};
 use dcm_core::port::cluster::{CONTENTS_SAMPLE_MAX, Fence, Origin};
 use dcm_core::status::{Cause, LaneState, Reason};
 use jiff::Timestamp;
@@ -90,19 +90,17 @@ impl<'a> Extent<'a> {
     }
 
     fn add_edit(&mut self, edit: &Edit) {
-        let Edit { namespace, name, member, change: Change::StubDomain { zone, .. } } = edit;
+        let Edit { target, change: Change::StubDomain { zone, .. } } = edit;
         let context = ContextId::new("x".repeat(DNS_LABEL_MAX)).expect("a label's value");
         let address = SocketAddr::from((Ipv6Addr::from(u128::MAX), u16::MAX));
         let stub = StubDomain::new(context, zone.clone(), address.ip()).with_port(address.port());
-        // While an address is replaced, the text may have either.
         let edited = Edited {
-            namespace: namespace.clone(),
-            name: name.clone(),
-            member: member.clone(),
-            written: vec![stub.clone(), stub],
+            target: target.clone(),
+            written: Some(stub.clone()),
+            unanswered: vec![stub; EDIT_UNANSWERED_MAX],
         };
         self.edits += json_bytes(&edited) + 1;
-        self.kinds.insert(Edit::kind());
+        self.kinds.insert(DataMember::kind());
     }
 
     fn add_request(&mut self, name: &'a Arc<str>, request: &Request) {

@@ -1,6 +1,6 @@
 //! A manifest, as it is stored: the values of a Secret as secrets, which stores seal.
 
-use dcm_core::manifest::Manifest;
+use dcm_core::manifest::{Manifest, secret_values};
 use dcm_core::port::schema::ReadError;
 use dcm_core::port::store::{Document, Entry, Error};
 use dcm_core::secret::SECRET_MEMBER;
@@ -17,9 +17,6 @@ pub(crate) struct StoredManifest {
     #[serde(serialize_with = "serialize", deserialize_with = "deserialize")]
     pub manifest: Manifest,
 }
-
-/// The members of a Secret whose values are secret.
-const SECRET_DATA: [&str; 2] = ["data", "stringData"];
 
 fn serialize<S: Serializer>(manifest: &Manifest, serializer: S) -> Result<S::Ok, S::Error> {
     if !manifest.holds_secrets() {
@@ -38,13 +35,6 @@ fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Manifest, D
         *value = value[SECRET_MEMBER].take();
     }
     Manifest::new(body).map_err(serde::de::Error::custom)
-}
-
-fn secret_values(body: &mut Value) -> impl Iterator<Item = &mut Value> {
-    let is_secret = body["apiVersion"] == "v1" && body["kind"] == "Secret";
-    let members = body.as_object_mut().into_iter().flatten().filter(move |_| is_secret);
-    let data = members.filter(|(name, _)| SECRET_DATA.contains(&name.as_str()));
-    data.filter_map(|(_, data)| data.as_object_mut()).flat_map(serde_json::Map::values_mut)
 }
 
 /// The document of a manifest.

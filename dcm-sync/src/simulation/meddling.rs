@@ -161,7 +161,7 @@ fn edit_text(server: &mut Server, meddling: Meddling, number: u64) -> Option<Obj
         Meddling::DropComments => {
             (text.split_inclusive('\n').filter(|line| !line.starts_with(MARKER)).collect(), theirs.to_owned())
         }
-        // Whoever keeps the text elsewhere writes all of it.
+        // A client with its own copy of the text writes all of it.
         _ if number.is_multiple_of(4) => (theirs.to_owned(), theirs.to_owned()),
         _ => (format!("{text}{line}"), format!("{theirs}{line}")),
     };
@@ -169,7 +169,7 @@ fn edit_text(server: &mut Server, meddling: Meddling, number: u64) -> Option<Obj
     server.edit_as(MEDDLER, &kind, &key, &patch).ok().map(|edited| edited.key)
 }
 
-/// True for what is there before anybody wants anything.
+/// True for the objects that are made before the simulation begins.
 fn is_furnished(key: &ObjectKey) -> bool {
     [ADOPTED, EDITED.0].contains(&&*key.name)
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use dcm_core::app_context::{
-    Action, AppContext, Bundle, CertificateRequest, Change, Drift, Edit, Existing, Request, Resolver, Stage,
-    Step, TokenRequest,
+    Action, AppContext, Bundle, CertificateRequest, Change, DataMember, Drift, Edit, Existing, Request,
+    Resolver, Stage, Step, TokenRequest,
 };
 use dcm_core::corefile::DNS_PORT;
 use dcm_core::manifest::Manifest;
@@ -332,12 +332,8 @@ fn edit(context: usize, form: u64) -> Step {
     let address = IpAddr::from([10, 96, 0, if form.is_multiple_of(2) { 1 } else { 2 }]);
     let resolver = Resolver::Address(SocketAddr::new(address, DNS_PORT));
     let (name, member) = EDITED;
-    let edit = Edit {
-        namespace: COMMON.into(),
-        name: name.into(),
-        member: member.into(),
-        change: Change::StubDomain { zone, resolver },
-    };
+    let target = DataMember { namespace: COMMON.into(), name: name.into(), member: member.into() };
+    let edit = Edit { target, change: Change::StubDomain { zone, resolver } };
     step(1, Action::Edit { edit })
 }
 

@@ -1,18 +1,23 @@
 //! A part of an object of other clients is kept as it is wanted, every other byte of it is theirs, and in the end all of it is.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use dcm_core::app_context::{Action, Change, Edit, Resolver, Stage, Step};
+use dcm_core::app_context::{Action, Change, DataMember, Edit, Resolver, Stage, Step};
 use dcm_core::causes::Reader;
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::{AppName, DnsZone};
 use dcm_core::plan::{Act, LineChange, Outline, Rehearsal};
+use dcm_core::port::cluster::Clusters;
 use dcm_core::port::synchronizer::{Removal, Synchronizer as _};
-use dcm_core::status::{Progress, Reason};
-use dcm_sync::engine::{Engine, Options};
+use dcm_core::status::{ContextStatus, Progress, Reason};
+use dcm_sync::engine::{Engine, Options, What};
 use dcm_sync::planning::Rehearsing;
-use dcm_sync::sim::{Link, SimCluster, cluster_id};
+use dcm_sync::sim::{SimCluster, cluster_id};
+use dcm_sync::tap::{ClusterChange, Crossing, PortError, Tap, Tapped};
 use serde_json::json;
+use tokio::task::JoinHandle;
 
 use crate::fixture::*;
 
@@ -20,8 +25,8 @@ const STOCK: &str = ".:53 {\n    errors\n    kubernetes cluster.local\n    forwa
 
 fn edit(resolver: Resolver) -> Step {
     let change = Change::StubDomain { zone: DnsZone::new("lc1").unwrap(), resolver };
-    let edit =
-        Edit { namespace: "kube-system".into(), name: "coredns".into(), member: "Corefile".into(), change };
+    let (namespace, name, member) = ("kube-system".into(), "coredns".into(), "Corefile".into());
+    let edit = Edit { target: DataMember { namespace, name, member }, change };
     Step { app: AppName::new("app").unwrap(), stage: Stage(1), action: Action::Edit { edit } }
 }
 
@@ -35,6 +40,49 @@ fn block(address: &str) -> String {
     )
 }
 
+/// What becomes of the answer to an edit.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    Given,
+    Lost,
+    Awaited,
+}
+
+/// Stands before each edit.
+struct Edits<F> {
+    meets: F,
+    cluster: SimCluster,
+}
+
+impl<F: Fn(&SimCluster) -> Answer + Send + Sync + 'static> Tap for Edits<F> {
+    async fn pass<T: Send, E: PortError>(
+        &self,
+        crossing: Crossing<'_>,
+        call: impl Future<Output = Result<T, E>> + Send,
+    ) -> Result<T, E> {
+        let is_edit = matches!(crossing, Crossing::Change(_, ClusterChange::SetPart(..)));
+        let answer = if is_edit { (self.meets)(&self.cluster) } else { Answer::Given };
+        let result = call.await;
+        match answer {
+            Answer::Given => result,
+            Answer::Lost => Err(E::lost()),
+            Answer::Awaited => std::future::pending().await,
+        }
+    }
+}
+
+fn write(cluster: &SimCluster, text: &str) {
+    let (kind, key) = config_map("kube-system", "coredns");
+    let patch = json!({"data": {"Corefile": text}});
+    cluster.server(|server| server.edit_as("kubectl-edit", &kind, &key, &patch)).unwrap();
+}
+
+fn current(cluster: &SimCluster) -> String {
+    let (_, key) = config_map("kube-system", "coredns");
+    let found = cluster.server(|server| server.objects().find(|object| object.key == key)).unwrap();
+    found.body["data"]["Corefile"].as_str().unwrap().to_owned()
+}
+
 struct Scene {
     world: World,
     cluster: SimCluster,
@@ -44,14 +92,21 @@ struct Scene {
 impl Scene {
     /// A cluster with the Corefile of its distribution.
     fn new() -> Self {
+        Self::with(|_| Answer::Given).0
+    }
+
+    /// The same with an engine whose edits meet this before they reach the cluster, and the task of the engine.
+    fn with(meets: impl Fn(&SimCluster) -> Answer + Send + Sync + 'static) -> (Self, JoinHandle<()>) {
         let world = World::new(1);
         let cluster = world.fleet.cluster(&cluster_id(1)).unwrap().clone();
         let (kind, key) = config_map("kube-system", "coredns");
         let body = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "coredns", "namespace": "kube-system"},
             "data": {"Corefile": STOCK, "NodeHosts": "10.0.0.5 node"}});
         cluster.server(|server| server.create_as("kubeadm", &kind, &key, &body)).unwrap();
-        let engine = world.engine();
-        Self { world, cluster, engine }
+        let edits = Edits { meets, cluster: cluster.clone() };
+        let clusters = Arc::new(Tapped::new(world.fleet.clone() as Arc<dyn Clusters>, Arc::new(edits)));
+        let (engine, task) = world.engine_between(world.store.clone(), clusters, Options::default());
+        (Self { world, cluster, engine }, task)
     }
 
     async fn apply(&self, steps: Vec<Step>) {
@@ -73,9 +128,7 @@ impl Scene {
 
     /// Another client writes the Corefile.
     fn write(&self, text: &str) {
-        let (kind, key) = config_map("kube-system", "coredns");
-        let patch = json!({"data": {"Corefile": text}});
-        self.cluster.server(|server| server.edit_as("kubectl-edit", &kind, &key, &patch)).unwrap();
+        write(&self.cluster, text);
     }
 
     async fn cause(&self) -> (Progress, Option<Reason>) {
@@ -101,6 +154,8 @@ async fn a_stub_domain_is_put_in_followed_to_a_new_address_and_taken_out_to_the_
     scene.apply(vec![apply(0, namespace_body("team")), at("10.96.0.77:53")]).await;
     done(&scene.engine, &context_id()).await;
     assert_eq!(scene.corefile(), block("10.96.0.77:53") + STOCK);
+
+    assert!(!scene.engine.metrics().await.unwrap().events.contains_key("drifted"), "it was not taken out");
 
     let writes = scene.world.writes();
     scene.apply(vec![apply(0, namespace_body("team")), at("10.96.0.77:53")]).await;
@@ -198,47 +253,61 @@ async fn an_edit_waits_for_the_address_of_a_service_and_follows_it() {
     scene.cluster.server(|server| server.create_as("istio", &kind, &key, &body)).unwrap();
     done(&scene.engine, &context_id()).await;
     assert_eq!(scene.corefile(), block("10.96.0.9:53") + STOCK);
+    let moved = json!({"spec": {"clusterIP": "10.96.0.10"}});
+    scene.cluster.server(|server| server.edit_as("istio", &kind, &key, &moved)).unwrap();
+    until_so(|| scene.corefile() == block("10.96.0.10:53") + STOCK).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_client_that_changes_the_text_all_the_time_loses_nothing() {
-    let scene = Scene::new();
-    scene.apply(vec![at("10.96.0.77:53")]).await;
-    for number in 0..200 {
-        tokio::time::sleep(Duration::from_millis(3)).await;
-        scene.write(&format!("{}# change {number}\n", scene.corefile()));
+    const CHANGES: usize = 200;
+    const IN_A_ROW: usize = 10;
+    let tries = Arc::new(AtomicUsize::new(0));
+    let counted = tries.clone();
+    // Of eleven tries, ten meet a change that was made since the text was read.
+    let (scene, _) = Scene::with(move |cluster| {
+        let number = counted.fetch_add(1, Ordering::Relaxed);
+        if number % (IN_A_ROW + 1) < IN_A_ROW && number < CHANGES / IN_A_ROW * (IN_A_ROW + 1) {
+            write(cluster, &format!("{}# change {number}\n", current(cluster)));
+        }
+        Answer::Given
+    });
+    for round in 0..CHANGES / IN_A_ROW {
+        scene.apply(vec![at(&format!("10.96.0.{}:53", 1 + round))]).await;
+        done(&scene.engine, &context_id()).await;
+        assert_eq!(tries.load(Ordering::Relaxed), (round + 1) * (IN_A_ROW + 1));
     }
-    done(&scene.engine, &context_id()).await;
+    assert!(scene.corefile().starts_with(&block("10.96.0.20:53")));
     scene.remove().await;
-    let changes: String = (0..200).map(|number| format!("# change {number}\n")).collect();
+    let numbers = (0..).filter(|number| number % (IN_A_ROW + 1) < IN_A_ROW).take(CHANGES);
+    let changes: String = numbers.map(|number| format!("# change {number}\n")).collect();
     assert_eq!(scene.corefile(), STOCK.to_owned() + &changes);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_worker_that_dies_right_after_the_write_leaves_nothing_that_the_next_one_does_not_undo() {
-    let scene = Scene::new();
-    scene.engine.shutdown().await;
-    let (mortal, task) = scene.world.mortal_engine(Options::default());
-    mortal.contexts().apply(&context(vec![at("10.96.0.77:53")], [1])).await.unwrap();
-    while scene.corefile() == STOCK {
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
+    let (scene, task) = Scene::with(|_| Answer::Awaited);
+    scene.apply(vec![at("10.96.0.77:53")]).await;
+    until_so(|| scene.corefile() != STOCK).await;
     task.abort();
-    let next = scene.world.engine_with(Options::default());
+    let next = scene.world.engine();
     next.contexts().remove(&context_id(), Removal::default()).await.unwrap();
     done(&next, &context_id()).await;
     assert_eq!(scene.corefile(), STOCK);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_without_an_answer_is_found_again() {
-    let scene = Scene::new();
-    scene.cluster.set_link(Link::Cut);
+async fn a_write_without_an_answer_is_found_and_not_made_again() {
+    let tries = Arc::new(AtomicUsize::new(0));
+    let counted = tries.clone();
+    let (scene, _) = Scene::with(move |_| match counted.fetch_add(1, Ordering::Relaxed) {
+        0 => Answer::Lost,
+        _ => Answer::Given,
+    });
     scene.apply(vec![at("10.96.0.77:53")]).await;
-    tokio::time::sleep(Duration::from_secs(5)).await;
-    scene.cluster.set_link(Link::Up);
     done(&scene.engine, &context_id()).await;
     assert_eq!(scene.corefile(), block("10.96.0.77:53") + STOCK);
+    assert_eq!(tries.load(Ordering::Relaxed), 1);
 }
 
 fn whole() -> Step {
@@ -282,18 +351,21 @@ async fn what_others_take_out_again_and_again_is_let_be_and_its_status_says_so_w
     let scene = Scene::new();
     scene.apply(vec![at("10.96.0.77:53")]).await;
     done(&scene.engine, &context_id()).await;
-    let is_drifted = async || scene.cause().await == (Progress::Done, Some(Reason::Drifted));
-    while !is_drifted().await {
-        if scene.corefile() != STOCK {
-            scene.write(STOCK);
-        }
-        tokio::time::sleep(Duration::from_secs(1)).await;
+    let mut events = scene.engine.events();
+    for _ in 0..Options::default().corrections_max {
+        scene.write(STOCK);
+        event(&mut events, |what| matches!(what, What::Edited(_))).await;
+        assert_eq!(scene.corefile(), block("10.96.0.77:53") + STOCK);
     }
+    scene.write(STOCK);
+    let is_drifted = |status: &ContextStatus| {
+        let cause = status.lanes[&cluster_id(1)].cause.as_ref().map(|cause| cause.reason);
+        (status.progress, cause) == (Progress::Done, Some(Reason::Drifted))
+    };
+    until(&scene.engine, is_drifted).await;
     let events = scene.engine.metrics().await.unwrap().events;
-    for _ in 0..200 {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        assert!(is_drifted().await);
-    }
+    let changed = until(&scene.engine, |status| !is_drifted(status));
+    assert!(tokio::time::timeout(Duration::from_secs(200), changed).await.is_err(), "it stays so");
     assert_eq!(scene.corefile(), STOCK);
     assert_eq!(scene.engine.metrics().await.unwrap().events, events);
 }

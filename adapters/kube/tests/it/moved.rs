@@ -168,7 +168,11 @@ impl<'a> Moving<'a> {
         let fields =
             "jsonpath={range .items[*]}{.metadata.uid} {.metadata.resourceVersion} {.data}{\"\\n\"}{end}";
         let others = "metadata.name!=kube-root-ca.crt";
-        kubectl(self.second, &["-n", "moved", "get", "configmaps", "--field-selector", others, "-o", fields], "")
+        kubectl(
+            self.second,
+            &["-n", "moved", "get", "configmaps", "--field-selector", others, "-o", fields],
+            "",
+        )
     }
 }
 

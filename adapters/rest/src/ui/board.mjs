@@ -125,7 +125,7 @@ function keysOf(lane, byName) {
 }
 
 export const TONES = {
-  applied: 'done', adopted: 'done', issued: 'done', pending: 'working', removing: 'working', drifted: 'hindered', kept: 'none',
+  applied: 'done', adopted: 'done', edited: 'done', issued: 'done', pending: 'working', removing: 'working', drifted: 'hindered', kept: 'none',
 };
 
 /** The cells of a row, one for each column: `{word, tone}`; none where the cluster has no such thing. */

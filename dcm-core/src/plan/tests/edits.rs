@@ -1,7 +1,7 @@
 //! Edits of objects of other clients.
 
 use super::*;
-use crate::app_context::{Change, Edit, Edited, Resolver};
+use crate::app_context::{Change, DataMember, Edit, Resolver};
 use crate::corefile::StubDomain;
 use crate::name::DnsZone;
 
@@ -9,7 +9,8 @@ const STOCK: &str = ".:53 {\n    errors\n}\n";
 
 fn edit(resolver: Resolver) -> Edit {
     let change = Change::StubDomain { zone: DnsZone::new("lc1").unwrap(), resolver };
-    Edit { namespace: "kube-system".into(), name: "coredns".into(), member: "Corefile".into(), change }
+    let (namespace, name, member) = ("kube-system".into(), "coredns".into(), "Corefile".into());
+    Edit { target: DataMember { namespace, name, member }, change }
 }
 
 fn at(address: &str) -> Edit {
@@ -20,9 +21,15 @@ fn stub(address: &str) -> StubDomain {
     at(address).resolved(&context(), None).unwrap()
 }
 
+/// The record: what was written, and what has no answer.
 fn edited(stubs: &[StubDomain]) -> Edited {
-    let Edit { namespace, name, member, .. } = at("10.0.0.1:53");
-    Edited { namespace, name, member, written: stubs.to_vec() }
+    let (written, unanswered) = (stubs.first().cloned(), stubs.iter().skip(1).cloned().collect());
+    Edited { target: at("10.0.0.1:53").target, written, unanswered }
+}
+
+/// The record before the first answer.
+fn unanswered(stub: StubDomain) -> Edited {
+    Edited { written: None, unanswered: vec![stub], ..edited(&[]) }
 }
 
 fn wanted(edit: &Edit) -> Bundle {
@@ -34,7 +41,7 @@ fn read(text: &str) -> Known {
     let observed = Precondition { uid: "u".into(), resource_version: "1".into() };
     let texts = BTreeMap::from([("Corefile".into(), Text::Whole(text.into()))]);
     let object = EditedObject { observed, is_ours: false, texts };
-    Known { texts: BTreeMap::from([(at("10.0.0.1:53").key(), Some(object))]), ..Known::default() }
+    Known { texts: BTreeMap::from([(at("10.0.0.1:53").target.key(), Some(object))]), ..Known::default() }
 }
 
 fn decide_edit(desired: Option<&Bundle>, known: &Known) -> Vec<(Work, Why)> {
@@ -67,9 +74,16 @@ fn a_text_is_read_and_edited_and_then_left_alone() {
     let steps = decide_edit(Some(&wanted), &known);
     let expected = stub.edit(STOCK, &[]).unwrap();
     assert_eq!(written(&steps), (&*expected, Some(&stub), Why::Missing));
-    // Without a record it is not ours to take out again, so it is written once more.
+    // What is recorded before its first write was not taken out by anybody.
+    known = Known { edited: vec![unanswered(stub.clone())], ..read(STOCK) };
+    assert_eq!(written(&decide_edit(Some(&wanted), &known)).2, Why::Missing);
+    // Without a record nobody would take it out again: it is recorded.
     known = read(&expected);
-    assert_eq!(written(&decide_edit(Some(&wanted), &known)), (&*expected, Some(&stub), Why::Missing));
+    let record = Work::RecordEdit { member: "Corefile".into(), stub: Some(Box::new(stub.clone())) };
+    assert_eq!(decide_edit(Some(&wanted), &known), [(record.clone(), Why::Missing)]);
+    // So it is where another one may still be in the record.
+    known.edited = vec![edited(&[self::stub("10.0.0.2:53"), stub.clone()])];
+    assert_eq!(decide_edit(Some(&wanted), &known), [(record, Why::ManifestChanged)]);
     known.edited = vec![edited(std::slice::from_ref(&stub))];
     assert_eq!(decide_edit(Some(&wanted), &known), []);
 }
@@ -117,7 +131,7 @@ fn an_edit_that_is_not_desired_any_more_is_undone_and_forgotten() {
         let steps = decide_edit(None, &with_edits(&one.edit(STOCK, &[]).unwrap()));
         assert_eq!(written(&steps), (STOCK, None, Why::NotDesired));
     }
-    let forget = Work::ForgetEdit { member: "Corefile".into() };
+    let forget = Work::RecordEdit { member: "Corefile".into(), stub: None };
     assert_eq!(decide_edit(None, &with_edits(STOCK)), [(forget.clone(), Why::AlreadyGone)]);
     let mut gone = with_edits(STOCK);
     gone.texts.values_mut().for_each(|object| *object = None);
@@ -163,10 +177,21 @@ fn what_is_about_to_be_written_is_noted_beside_what_was_written() {
         plan(&rules(&owner(), &context()), Some(&wanted(&at("10.0.0.1:53"))), &Records::new(), &read(STOCK));
     let step = steps.steps().first().unwrap();
     let one = note_edit(&[], step).unwrap();
-    assert_eq!(one, [edited(&[stub("10.0.0.1:53")])]);
+    assert_eq!(one, [unanswered(stub("10.0.0.1:53"))]);
     assert_eq!(note_edit(&one, step), None);
     let before = [edited(&[stub("10.0.0.9:53")])];
-    assert_eq!(note_edit(&before, step).unwrap(), [edited(&[stub("10.0.0.9:53"), stub("10.0.0.1:53")])]);
+    let mut noted = note_edit(&before, step).unwrap();
+    assert_eq!(noted, [edited(&[stub("10.0.0.9:53"), stub("10.0.0.1:53")])]);
+    settle_edit(&mut noted, step);
+    assert_eq!(noted, [edited(&[stub("10.0.0.1:53")])]);
+    let undone = Step { work: Work::RecordEdit { member: "Corefile".into(), stub: None }, ..step.clone() };
+    settle_edit(&mut noted, &undone);
+    assert_eq!(noted, []);
+    // Many addresses, none of them answered: the last ones stay.
+    let mut many = vec![edited(&(1..=20).map(|last| stub(&format!("10.0.1.{last}:53"))).collect::<Vec<_>>())];
+    many = note_edit(&many, step).unwrap();
+    let unanswered = &many[0].unanswered;
+    assert_eq!((unanswered.len(), unanswered.last()), (EDIT_UNANSWERED_MAX, Some(&stub("10.0.0.1:53"))));
 }
 
 #[test]
@@ -190,7 +215,9 @@ fn an_edit_without_a_name_or_an_address_is_refused() {
     };
     assert!(!refused(at("10.0.0.1:53")));
     assert!(refused(at("0.0.0.0:53")) && refused(at("10.0.0.1:0")));
-    assert!(refused(Edit { member: "".into(), ..at("10.0.0.1:53") }));
+    let mut unnamed = at("10.0.0.1:53");
+    unnamed.target.member = "".into();
+    assert!(refused(unnamed));
     assert!(refused(edit(Resolver::Service { namespace: "".into(), name: "dns".into() })));
 }
 
@@ -204,7 +231,7 @@ fn an_object_that_an_app_context_applies_is_not_edited() {
 
 #[test]
 fn a_text_that_nobody_can_read_and_that_has_nothing_of_ours_holds_up_nothing() {
-    let forget = (Work::ForgetEdit { member: "Corefile".into() }, Why::AlreadyGone);
+    let forget = (Work::RecordEdit { member: "Corefile".into(), stub: None }, Why::AlreadyGone);
     let edited = vec![edited(&[stub("10.0.0.1:53")])];
     let unreadable = Known { edited: edited.clone(), ..read(".:53 {\n") };
     assert_eq!(decide_edit(None, &unreadable), [forget]);

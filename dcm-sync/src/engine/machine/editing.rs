@@ -1,11 +1,10 @@
 //! Parts of objects of other clients: what was read of them, what is recorded, and when they are read again.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
-use dcm_core::app_context::{Bundle, Edited};
+use dcm_core::app_context::DataMember;
 use dcm_core::manifest::ObjectKey;
-use dcm_core::plan::{self, EditedObject, Plan, Step, Text, Why, Work};
+use dcm_core::plan::{self, EditedObject, Plan, Step, Text, Why};
 use dcm_core::port::clock::Random as _;
 use dcm_core::port::cluster::Object;
 use dcm_core::status::{Cause, Reason};
@@ -21,12 +20,13 @@ use crate::engine::io::LaneId;
 impl Machine {
     /// Keeps the texts of an object of which parts are edited; false for any other object.
     pub(super) fn note_text(&mut self, id: &LaneId, step: &Step, found: Option<&Object>) -> bool {
-        let bundle = self.contexts.get(&id.context).and_then(|context| context.bundle(&id.cluster));
-        let Some(lane) = self.lane_mut(id) else { return false };
-        let members = lane.edited_members(&step.key, bundle.as_deref());
-        if members.is_empty() {
+        if step.kind != *DataMember::kind() {
             return false;
         }
+        let bundle = self.contexts.get(&id.context).and_then(|context| context.bundle(&id.cluster));
+        let Some(lane) = self.lane_mut(id) else { return false };
+        let mut members = plan::edited_members(bundle.as_deref(), &lane.record.edits);
+        let Some(members) = members.remove(&step.key) else { return false };
         lane.texts.insert(step.key.clone(), found.map(|object| EditedObject::of(object, &members)));
         self.follow_edits(id);
         true
@@ -41,20 +41,11 @@ impl Machine {
 
     /// A part of an object of another client was changed.
     pub(super) fn edited(&mut self, id: &LaneId, step: &Step, object: &Object) {
-        let Work::Edit { member, stub, .. } = &step.work else { return };
         let Some(lane) = self.lane_mut(id) else { return };
         if let Some(failing) = &mut lane.failing {
             failing.count = 0;
         }
-        match stub {
-            Some(stub) => {
-                let is_same = |one: &&mut Edited| one.key() == step.key && one.member == *member;
-                if let Some(edited) = lane.record.edits.iter_mut().find(is_same) {
-                    edited.written = vec![(**stub).clone()];
-                }
-            }
-            None => lane.forget_edit(&step.key, member),
-        }
+        plan::settle_edit(&mut lane.record.edits, step);
         lane.unsaved = true;
         lane.texts.remove(&step.key);
         self.note_text(id, step, Some(object));
@@ -64,41 +55,27 @@ impl Machine {
         self.publish(&id.cluster, Some(&id.context), What::Edited(step.key.clone()));
     }
 
-    /// Drops the record of an edit that is not in the text.
-    pub(super) fn forget_edit(&mut self, id: &LaneId, step: &Step, member: &str) -> Run {
-        if let Some(waits) = self.settle_edit(id, step) {
-            return waits;
-        }
-        if let Some(lane) = self.lane_mut(id)
-            && lane.texts.contains_key(&step.key)
-        {
-            lane.forget_edit(&step.key, member);
-        }
-        Run::Changed
-    }
-
-    /// What comes before a text counts as settled: while a request without an answer may still change it, that is awaited; afterwards the text
-    /// is read once more. None when it is settled.
-    pub(super) fn settle_edit(&mut self, id: &LaneId, step: &Step) -> Option<Run> {
+    /// Brings the record of an edit to what the text says. While a request without an answer may still change the text, that is awaited;
+    /// afterwards it is read once more.
+    pub(super) fn record_edit(&mut self, id: &LaneId, step: &Step) -> Run {
         let now = self.now;
         let awaits = self.options.keeps(Safeguard::RequestsAwaited);
-        let lane = self.lane_mut(id).filter(|_| awaits)?;
-        if let Some(until) = lane.unanswered_until(now) {
+        let Some(lane) = self.lane_mut(id) else { return Run::Changed };
+        if let Some(until) = lane.unanswered_until(now).filter(|_| awaits) {
             self.timers.set(until, Alarm::Edits(id.clone()));
             let message = "a request without an answer may still take effect; looking once more";
             let cause = Cause { object: Some(step.key.clone()), ..Cause::new(Reason::Waiting, message) };
-            return Some(Run::Waits(Cause { next_try: Some(until), ..cause }));
+            return Run::Waits(Cause { next_try: Some(until), ..cause });
         }
-        lane.lost.take()?;
-        lane.texts.clear();
-        Some(Run::Changed)
-    }
-
-    /// True for an edit that writes what the text is already.
-    pub(super) fn changes_nothing(&mut self, id: &LaneId, step: &Step) -> bool {
-        let Work::Edit { member, text, .. } = &step.work else { return false };
-        let read = self.lane_mut(id).and_then(|lane| lane.texts.get(&step.key)?.as_ref()?.texts.get(member));
-        matches!(read, Some(Text::Whole(read)) if read == text)
+        if awaits && lane.lost.take().is_some() {
+            lane.texts.clear();
+        }
+        // With two edits, the first one may have had the texts read once more.
+        if lane.texts.contains_key(&step.key) {
+            plan::settle_edit(&mut lane.record.edits, step);
+            lane.unsaved = true;
+        }
+        Run::Changed
     }
 
     /// Reads edited objects again after an interval: no watch reports objects of other clients.
@@ -124,13 +101,6 @@ impl Machine {
 }
 
 impl Lane {
-    /// The members of an object that are edited, or were.
-    fn edited_members(&self, key: &ObjectKey, bundle: Option<&Bundle>) -> BTreeSet<Arc<str>> {
-        let desired = bundle.into_iter().flat_map(Bundle::edits).map(|(_, edit)| (edit.key(), &edit.member));
-        let written = self.record.edits.iter().map(|edited| (edited.key(), &edited.member));
-        desired.chain(written).filter(|(edited, _)| edited == key).map(|(_, member)| member.clone()).collect()
-    }
-
     /// Records what a plan is about to write; true when the record must be stored before that.
     pub(super) fn note_edits(&mut self, plan: &Plan) -> bool {
         let mut is_news = false;
@@ -143,21 +113,16 @@ impl Lane {
         is_news
     }
 
-    fn forget_edit(&mut self, key: &ObjectKey, member: &str) {
-        let before = self.record.edits.len();
-        self.record.edits.retain(|edited| edited.key() != *key || &*edited.member != member);
-        self.unsaved |= self.record.edits.len() != before;
-    }
-
     /// Everything is as wanted: of each text that has its stub domain stays that alone.
     pub(super) fn forget_texts(&mut self) {
         let edits = &self.record.edits;
-        self.texts.retain(|key, found| found.is_some() && edits.iter().any(|edited| edited.key() == *key));
+        self.texts
+            .retain(|key, found| found.is_some() && edits.iter().any(|edited| edited.target.key() == *key));
         for (key, found) in &mut self.texts {
             let Some(object) = found else { continue };
             for (member, text) in &mut object.texts {
-                let edited = edits.iter().find(|edited| edited.key() == *key && edited.member == *member);
-                let stub = edited.and_then(|edited| edited.written.last());
+                let edited = edits.iter().find(|edited| edited.target.is(key, member));
+                let stub = edited.and_then(|edited| edited.written.as_ref());
                 if let (Text::Whole(whole), Some(stub)) = (&*text, stub)
                     && stub.edit(whole, &[]).as_deref() == Ok(whole)
                 {

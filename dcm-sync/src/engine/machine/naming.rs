@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use dcm_core::app_context::{Action, Bundle, Edit, Request};
+use dcm_core::app_context::{Action, Bundle, DataMember, Request};
 use dcm_core::manifest::GroupVersionKind;
 
 use super::lane::Lane;
@@ -72,7 +72,7 @@ fn visit_kinds(bundle: Option<&Bundle>, visit: &mut dyn FnMut(&GroupVersionKind)
     for step in bundle.into_iter().flat_map(Bundle::steps) {
         match &step.action {
             Action::Apply { manifest, .. } => visit(manifest.kind()),
-            Action::Edit { .. } => visit(Edit::kind()),
+            Action::Edit { .. } => visit(DataMember::kind()),
             Action::Request { request: Request::Certificate(_), .. } => visit(signing_requests()),
             Action::Request { request: Request::Token(_), .. } => {}
         }

@@ -38,7 +38,7 @@ fn deed(work: &Work) -> &'static str {
         Work::Request { .. } => "issue a credential",
         Work::Look
         | Work::Forget
-        | Work::ForgetEdit { .. }
+        | Work::RecordEdit { .. }
         | Work::Unrecord
         | Work::Await(_)
         | Work::Blocked(_) => "read",

@@ -45,7 +45,7 @@ pub(super) enum Run {
 pub(super) fn step_key(step: &Step) -> StepKey {
     let (request, member) = match &step.work {
         Work::Request { name, .. } => (Some(name.clone()), None),
-        Work::Edit { member, .. } | Work::ForgetEdit { member } => (None, Some(member.clone())),
+        Work::Edit { member, .. } | Work::RecordEdit { member, .. } => (None, Some(member.clone())),
         _ => (None, None),
     };
     StepKey { object: step.key.clone(), request, member }
@@ -130,10 +130,7 @@ impl Machine {
                 self.drop_record(id, step);
                 Run::Changed
             }
-            Work::ForgetEdit { member } => self.forget_edit(id, step, member),
-            Work::Edit { .. } if self.changes_nothing(id, step) => {
-                self.settle_edit(id, step).unwrap_or_else(|| self.send(id, step.clone()))
-            }
+            Work::RecordEdit { .. } => self.record_edit(id, step),
             Work::Unrecord => self.unrecord(id, step),
             // Of what does not carry our labels no watch tells, not even that it is gone.
             Work::Await(cause) | Work::Blocked(cause) => {
@@ -354,7 +351,7 @@ impl Machine {
                 Request::TryAgain { name: name.clone(), key, lifetime: *lifetime }
             }
             Work::Forget
-            | Work::ForgetEdit { .. }
+            | Work::RecordEdit { .. }
             | Work::Unrecord
             | Work::Await(_)
             | Work::Blocked(_)

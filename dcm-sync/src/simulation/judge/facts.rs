@@ -274,7 +274,7 @@ impl Facts {
         let steps = root.bundles.values().flatten();
         let keys = steps.flat_map(|step| match &step.action {
             ActionRecord::Apply { manifest, .. } => vec![self.key(manifest).cloned()],
-            ActionRecord::Edit { edit } => vec![Some(edit.key()), edit.service().map(|(_, key)| key)],
+            ActionRecord::Edit { edit } => vec![Some(edit.target.key()), edit.service().map(|(_, key)| key)],
             ActionRecord::Request { request: Request::Certificate(request), .. } => {
                 vec![Some(request.object())]
             }

@@ -122,7 +122,7 @@ fn of_cluster(
             (is_request && asks_for_certificates(bundle))
                 || manifests(bundle).any(|(manifest, _)| manifest.key().kind == object.key.kind)
         });
-        let is_revived = meddled.lost(cluster).is_some() && !is_looked_for;
+        let is_revived = has_lost && !is_looked_for;
         if !expected.contains(&object.key) && !is_revived && !is_copy(object) {
             differences.push(format!("{} on {cluster} is left of {}", object.key, marks.context));
         }

@@ -82,7 +82,7 @@ fn table(all: &[Rendered]) -> String {
 fn subject(step: &Step) -> String {
     match &step.action {
         Action::Apply { manifest, .. } => manifest.key().to_string(),
-        Action::Edit { edit } => format!("edit {} of {}", edit.member, edit.key()),
+        Action::Edit { edit } => format!("edit {} of {}", edit.target.member, edit.target.key()),
         Action::Request { name, request: Request::Certificate(_) } => format!("request {name}"),
         Action::Request { name, request: Request::Token(_) } => format!("request {name}"),
     }

@@ -29,7 +29,7 @@ pub(super) fn what_is_bound_to_a_plan_is_done_as_planned(
     if bound.writer.is_none() {
         return Err(format!("{key} on {cluster} was written before the cluster was known to be as planned"));
     }
-    // An edit is bound to its own lines: what others write beside them does not matter to it.
+    // An edit is not bound to the text, which others may change at any time.
     if *key == edited_map() {
         return Ok(());
     }

@@ -137,12 +137,12 @@ fn everything_is_recorded(
                 is_of_the_account(scene, cluster, lane, name, &request.account())?;
             }
             ActionRecord::Edit { edit } => {
-                if !lane.edits.iter().any(|edited| edited.is_of(edit))
-                    && !is_excused(scene, cluster, lane, &edit.key())
+                if !lane.edits.iter().any(|edited| edited.target == edit.target)
+                    && !is_excused(scene, cluster, lane, &edit.target.key())
                 {
                     return Err(format!(
                         "the edit of {} on {cluster} is wanted, and the record does not name it",
-                        edit.key()
+                        edit.target.key()
                     ));
                 }
             }
