@@ -66,7 +66,8 @@ pub struct AppContext {
 }
 
 impl AppContext {
-    /// Hash of all that is wanted, but for what certificates are asked for with: the same before a key is made as after it.
+    /// Hash of all that is wanted, but for what certificates are asked for with and the values of Secrets: the same before a key is made as
+    /// after it.
     #[must_use]
     pub fn hash_as_planned(&self) -> ContentHash {
         // Thousands of clusters share a few bundles.
@@ -203,10 +204,18 @@ impl Bundle {
 }
 
 impl Step {
-    /// The same, with nothing in place of a certificate request's bytes.
+    /// The same, with nothing in place of a certificate request's bytes, and without the values of a Secret.
     fn as_planned(&self) -> Cow<'_, Self> {
-        let Action::Request { name, request } = &self.action else { return Cow::Borrowed(self) };
-        let action = Action::Request { name: name.clone(), request: request.as_planned() };
+        let action = match &self.action {
+            Action::Request { name, request } => {
+                Action::Request { name: name.clone(), request: request.as_planned() }
+            }
+            Action::Apply { manifest, existing, drift } if manifest.holds_secrets() => {
+                let Ok(manifest) = Manifest::new(manifest.shown()) else { return Cow::Borrowed(self) };
+                Action::Apply { manifest, existing: *existing, drift: drift.clone() }
+            }
+            Action::Apply { .. } | Action::Edit { .. } => return Cow::Borrowed(self),
+        };
         Cow::Owned(Self { action, ..self.clone() })
     }
 }

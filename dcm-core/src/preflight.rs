@@ -119,6 +119,9 @@ impl Needs {
             Level::Privileged if !cluster_wide => Level::Standard,
             level => level,
         });
+        if cloud.service_mesh().is_some() {
+            needs.add(&VERBS, "", "secrets");
+        }
         let defined = Resources::default().with_definitions(cloud.manifests());
         for manifest in cloud.manifests() {
             let (kind, resource) = (manifest.kind(), resources::guess(&manifest.kind().kind));

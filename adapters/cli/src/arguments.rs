@@ -13,7 +13,7 @@ use dcm_core::name::ProjectName;
 use dcm_store::StoreUrl;
 
 use crate::commands::{
-    apply, audit, cluster, completions, context, credential, demo, get, kubeconfig, login, orphans, plan,
+    apply, audit, ca, cluster, completions, context, credential, demo, get, kubeconfig, login, orphans, plan,
     renew, schema, serve, status, stop, store, terminate, token, user,
 };
 use crate::examples::with_examples;
@@ -186,6 +186,9 @@ pub(crate) enum Command {
     /// Revokes users of logical clouds.
     #[command(subcommand)]
     User(user::Command),
+    /// Shows the certificate authorities of a logical cloud's service mesh.
+    #[command(subcommand)]
+    Ca(ca::Command),
     /// Removes a logical cloud from its clusters; its document stays.
     Terminate(terminate::Arguments),
     /// Pauses the work on a logical cloud, and waits until no request of it is in flight.

@@ -6,6 +6,8 @@ use clap::Command;
 pub(crate) const EXAMPLES: &[(&[&str], &str)] = &[
     (&["apply"], "dcm apply -f web.yaml"),
     (&["audit"], "dcm audit --cloud web --since 24h"),
+    (&["ca"], "dcm ca status web"),
+    (&["ca", "status"], "dcm ca status web"),
     (&["cluster"], "dcm cluster list"),
     (&["cluster", "accept"], "dcm cluster accept on-premises/edge-1"),
     (&["cluster", "add"], "dcm cluster add on-premises/edge-1 --kubeconfig edge-1.yaml --label tier=edge"),

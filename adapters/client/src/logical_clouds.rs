@@ -9,7 +9,9 @@ use dcm_core::name::{ClusterId, LogicalCloudName, Namespace, ProjectName, Refere
 use dcm_core::plan::{Outline, PlanHash};
 use dcm_core::port::synchronizer::{Disposal, Removal};
 use dcm_core::secret::Secret;
-use dcm_core::service::{CloudStatus, OtherBindingsReport, Renewed, Revocation, Revoked};
+use dcm_core::service::{
+    CloudStatus, OtherBindingsReport, Renewed, Revocation, Revoked, ServiceMeshDocument,
+};
 use dcm_core::subject::Subject;
 use http::{Method, StatusCode};
 use serde::Deserialize;
@@ -270,6 +272,18 @@ impl<'a> LogicalClouds<'a> {
         user: &UserName,
     ) -> Result<Subject, Error> {
         self.reading(project, cloud, &format!("/users/{user}/subject")).json().await
+    }
+
+    /// The service mesh of a logical cloud, with the certificates of its authorities.
+    ///
+    /// # Errors
+    /// `not-found`, also where it has none; those of the server and the connection.
+    pub async fn service_mesh(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<ServiceMeshDocument, Error> {
+        self.reading(project, cloud, "/service-mesh").json().await
     }
 
     /// Renews the credentials that are due, or those of one user, due or not.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use dcm_core::name::UserName;
 use dcm_core::port::clock::Clock;
-use dcm_core::service::{Agenda, AgendaEvent, Caller, LogicalClouds, News};
+use dcm_core::service::{Agenda, AgendaEvent, Caller, LogicalClouds, News, Renewed};
 use futures::future::{Either, select};
 use futures::stream::{self, BoxStream, StreamExt as _};
 use tracing::Instrument as _;
@@ -72,9 +72,15 @@ async fn followed(clouds: &LogicalClouds) -> BoxStream<'static, ()> {
 
 fn log(AgendaEvent { project, cloud, what }: &AgendaEvent) {
     match what {
-        News::Renewed(users) => {
-            let users: Vec<&str> = users.keys().map(UserName::as_str).collect();
-            tracing::info!(%project, %cloud, users = users.join(","), "credentials renewed");
+        News::Renewed(Renewed { users, authorities, .. }) => {
+            if !users.is_empty() {
+                let users: Vec<&str> = users.keys().map(UserName::as_str).collect();
+                tracing::info!(%project, %cloud, users = users.join(","), "credentials renewed");
+            }
+            if !authorities.is_empty() {
+                let clusters = authorities.len();
+                tracing::info!(%project, %cloud, clusters, "certificate authorities of the mesh renewed");
+            }
         }
         News::Ending(user, ending) => {
             let (at, cluster, clusters) = (ending.at, &ending.cluster, ending.clusters);

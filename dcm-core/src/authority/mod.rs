@@ -75,6 +75,7 @@ struct Document {
 
 /// Facts of an authority's certificate. Nothing of it is secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AuthorityFacts {
     /// SHA-256 of the certificate, as lower-case hexadecimal digits.

@@ -54,6 +54,18 @@ pub enum LeftAlone {
         /// Its address, cut to 200 characters.
         address: String,
     },
+    /// The zone of another app context contains the zone, or is in it: one would take names of the other.
+    #[error(
+        "line {line} of the Corefile: the zone {zone} overlaps with {address:?} of another app context; choose another zone"
+    )]
+    ZoneOverlaps {
+        /// The zone.
+        zone: DnsZone,
+        /// The line of the other block.
+        line: usize,
+        /// Its address, cut to 200 characters.
+        address: String,
+    },
     /// The zone of another server block, or the cluster's domain, is not known.
     #[error(
         "line {line} of the Corefile: the zone of {address:?} depends on an environment variable of CoreDNS; write the zone instead"
@@ -175,7 +187,7 @@ impl StubDomain {
         if place.is_empty() && serves_nothing {
             return Err(LeftAlone::NoBlock);
         }
-        others().try_for_each(|block| self.check_other(block))?;
+        others().try_for_each(|block| self.check_other(&corefile, block))?;
         check_listening(&corefile)?;
         let edited = replaced(current, place.clone(), &self.lines(&corefile));
         if edited.len() > COREFILE_BYTES_MAX { Err(LeftAlone::TooLarge) } else { Ok(edited) }
@@ -234,17 +246,18 @@ impl StubDomain {
         ["errors".to_owned(), format!("cache {CACHE_SECONDS}"), format!("forward . {}", self.resolver)]
     }
 
-    fn check_other(&self, block: &ServerBlock) -> Result<(), LeftAlone> {
+    fn check_other(&self, corefile: &Corefile<'_>, block: &ServerBlock) -> Result<(), LeftAlone> {
         let line = block.line();
+        let is_of_context = region::is_marked(corefile, block.span.start);
         for address in block.addresses() {
+            let (text, zone) = (shown(address.as_str()), self.zone.clone());
             match address.zone() {
-                None => return Err(LeftAlone::ZoneUnknown { line, address: shown(address.as_str()) }),
-                Some(zone) if zone == self.zone.as_str() => {
-                    return Err(LeftAlone::ZoneTaken {
-                        zone: self.zone.clone(),
-                        line,
-                        address: shown(address.as_str()),
-                    });
+                None => return Err(LeftAlone::ZoneUnknown { line, address: text }),
+                Some(other) if other == zone.as_str() => {
+                    return Err(LeftAlone::ZoneTaken { zone, line, address: text });
+                }
+                Some(other) if is_of_context && (zone.contains(&other) || zone.is_within(&other)) => {
+                    return Err(LeftAlone::ZoneOverlaps { zone, line, address: text });
                 }
                 Some(_) => {}
             }

@@ -123,6 +123,18 @@ fn the_block_of_another_context_for_the_same_zone_and_address_is_not_taken() {
 }
 
 #[test]
+fn zones_of_two_contexts_do_not_overlap() {
+    let edited = stub("one", "b.c").edit(STOCK, &[]).unwrap();
+    for zone in ["a.b.c", "c"] {
+        let error = stub("two", zone).edit(&edited, &[]).unwrap_err();
+        assert!(matches!(error, LeftAlone::ZoneOverlaps { line: 2, .. }), "{zone}: {error}");
+    }
+    for zone in ["ab.c", "b.d", "x.c"] {
+        assert!(stub("two", zone).edit(&edited, &[]).is_ok(), "{zone}");
+    }
+}
+
+#[test]
 fn the_clusters_own_domain_is_left_alone() {
     let text = STOCK.replace("cluster.local", "K8s.Example.");
     for zone in ["k8s.example", "example", "a.svc.k8s.example"] {

@@ -37,6 +37,14 @@
 //!     limits: {cpu: 250m, memory: 256Mi}  # 0 gives none
 //! ```
 //!
+//! `serviceMesh` gives each cluster the namespace `istio-<name>`, with a certificate authority of that cluster in the secret `cacerts`. All verify to one
+//! root of the logical cloud:
+//!
+//! ```yaml
+//! spec:
+//!   serviceMesh: {key: rsa-3072}  # default: ecdsa-p256
+//! ```
+//!
 //! A text is YAML 1.2 or JSON, in UTF-8. It holds several documents, divided by `---` or as the items of one list; empty
 //! ones are passed over. The fields are those of [`Draft`]; [`json_schema`] describes them for editors and other
 //! programs, and is also what [`parse`] checks the shape of a document by.

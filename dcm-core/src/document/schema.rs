@@ -123,6 +123,7 @@ fn spec(rules: &mut Vec<(String, Value)>) {
             json!({"propertyNames": {"enum": CONTAINER_RESOURCES}, "additionalProperties": quantity()});
         field(&format!("/properties/containerDefaults/properties/{sort}"), amounts);
     }
+    field("/properties/serviceMesh/properties/key", key_type());
     field("/properties/labels", labels(limits::LABELS_MAX));
     let key = json!({"pattern": QUALIFIED_NAME, "not": {"pattern": OWN_LABEL}});
     field("/properties/labels", json!({"propertyNames": key}));
@@ -134,7 +135,7 @@ fn spec(rules: &mut Vec<(String, Value)>) {
                 "if": {"properties": {"level": {"enum": ["admin", "0"]}}, "required": ["level"]},
                 "then": {"properties": {
                     "namespace": false, "objectPolicies": {"maxProperties": 0}, "containerDefaults": false, "labels": {"maxProperties": 0}, "users": none,
-                    "permissions": none, "quotas": none, "manifests": none,
+                    "permissions": none, "quotas": none, "manifests": none, "serviceMesh": false,
                 }},
             },
             {
@@ -172,12 +173,16 @@ fn users(rules: &mut Vec<(String, Value)>) {
         "/properties/lifetimeSeconds",
         json!({"minimum": limits::LIFETIME_SECONDS_MIN, "maximum": limits::LIFETIME_SECONDS_MAX}),
     );
-    field("/properties/key", json!({"enum": KeyType::ALL.map(KeyType::as_str)}));
+    field("/properties/key", key_type());
     let is_token = json!({"properties": {"type": {"pattern": format!("^{token}$")}}, "required": ["type"]});
     field(
         "",
         json!({"if": is_token, "then": {"properties": {"csr": false, "key": false}}, "not": {"required": ["csr", "key"]}}),
     );
+}
+
+fn key_type() -> Value {
+    json!({"enum": KeyType::ALL.map(KeyType::as_str)})
 }
 
 /// A pattern of a word in any case.

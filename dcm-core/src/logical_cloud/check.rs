@@ -15,6 +15,7 @@ use super::permission::{Permission, Scope};
 use super::policies::ObjectPolicies;
 use super::random_bits::LogicalCloudUid;
 use super::selector::LabelSelector;
+use super::service_mesh::ServiceMesh;
 use super::{labels, limits, manifests, reference, removal};
 
 /// Checks a whole draft.
@@ -40,6 +41,11 @@ pub(super) fn whole(
     let container_defaults = draft.spec.container_defaults.take().unwrap_or_default();
     let container_defaults =
         ContainerDefaults::check(&container_defaults, &at.field("containerDefaults"), checks);
+    let mesh_at = at.field("serviceMesh");
+    let service_mesh =
+        draft.spec.service_mesh.take().map(|mesh| {
+            ServiceMesh::check(&mesh, &draft.metadata.name, namespace.as_ref(), &mesh_at, checks)
+        });
     labels::check(&draft.spec.labels, &at.field("labels"), checks);
     let metadata = Metadata::check(draft.metadata, &Path::root().field("metadata"), checks);
     let spec = draft.spec;
@@ -57,6 +63,7 @@ pub(super) fn whole(
     });
     let (metadata, level, object_policies) = (metadata?, level?, object_policies?);
     let (removal, container_defaults) = (removal?, container_defaults?);
+    let service_mesh = service_mesh.map_or(Some(None), |checked| checked.map(Some))?;
     let cloud = LogicalCloud {
         project,
         uid,
@@ -74,6 +81,7 @@ pub(super) fn whole(
         cluster_selector,
         key_values,
         manifests,
+        service_mesh,
     };
     (checks.count() == before).then_some(cloud)
 }
@@ -244,6 +252,7 @@ fn admin(spec: &SpecDraft, at: &Path, checks: &mut Checks) {
         ("permissions", !spec.permissions.is_empty()),
         ("quotas", !spec.quotas.is_empty()),
         ("manifests", !spec.manifests.is_empty()),
+        ("serviceMesh", spec.service_mesh.is_some()),
     ] {
         if given {
             checks.refuse(

@@ -20,6 +20,7 @@ use super::quota::Quota;
 use super::random_bits::LogicalCloudUid;
 use super::reference::ClusterReference;
 use super::selector::LabelSelector;
+use super::service_mesh::ServiceMesh;
 use super::user::User;
 use super::{check, checked, removal, warnings};
 
@@ -44,6 +45,7 @@ pub struct LogicalCloud {
     pub(super) cluster_selector: Option<LabelSelector>,
     pub(super) key_values: Vec<KeyValues>,
     pub(super) manifests: Vec<Manifest>,
+    pub(super) service_mesh: Option<ServiceMesh>,
 }
 
 impl LogicalCloud {
@@ -209,6 +211,12 @@ impl LogicalCloud {
         &self.manifests
     }
 
+    /// Its service mesh; none where it has none.
+    #[must_use]
+    pub fn service_mesh(&self) -> Option<&ServiceMesh> {
+        self.service_mesh.as_ref()
+    }
+
     /// The draft that makes this cloud for callers to whom a standard and a privileged cloud are one level: a standard one becomes
     /// privileged where its permissions need that.
     #[must_use]
@@ -263,6 +271,7 @@ impl From<LogicalCloud> for Stored {
             cluster_selector: cloud.cluster_selector.map(Into::into),
             key_values: cloud.key_values.into_iter().map(Into::into).collect(),
             manifests: cloud.manifests.iter().map(|manifest| manifest.body().clone()).collect(),
+            service_mesh: cloud.service_mesh.map(Into::into),
         };
         Self { project: cloud.project, uid: cloud.uid, metadata: cloud.metadata.into(), spec }
     }

@@ -68,6 +68,19 @@ pub struct SpecDraft {
     /// Objects that come with it on each cluster, in its namespace.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub manifests: Vec<Value>,
+    /// Its service mesh. Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub service_mesh: Option<ServiceMeshDraft>,
+}
+
+/// The service mesh of a logical cloud: on each cluster the namespace `istio-<name>`, with an intermediate authority of that cluster in the secret
+/// `cacerts`. All verify to one root of the logical cloud.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct ServiceMeshDraft {
+    /// The private keys of its authorities: `ecdsa-p256` (default), `rsa-2048`, `rsa-3072` or `rsa-4096`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
 }
 
 /// What is done about the objects of one kind, or about one object.

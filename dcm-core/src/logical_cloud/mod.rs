@@ -13,6 +13,7 @@ mod container_defaults;
 mod credential;
 mod draft;
 mod fractions;
+mod key_type;
 mod key_values;
 mod labels;
 mod level;
@@ -29,6 +30,7 @@ mod reference;
 mod removal;
 mod request_pem;
 mod selector;
+mod service_mesh;
 mod user;
 mod warnings;
 
@@ -40,7 +42,8 @@ pub use container_defaults::{CONTAINER_RESOURCES, ContainerDefaults};
 pub use credential::{Epoch, Serial};
 pub use draft::{
     ContainerDefaultsDraft, Draft, ExpressionDraft, KeyValuesDraft, MetadataDraft, ObjectPolicyDraft,
-    PermissionDraft, QuotaDraft, ReferenceDraft, RemovalDraft, SelectorDraft, SpecDraft, UserDraft,
+    PermissionDraft, QuotaDraft, ReferenceDraft, RemovalDraft, SelectorDraft, ServiceMeshDraft, SpecDraft,
+    UserDraft,
 };
 pub use key_values::KeyValues;
 #[cfg(feature = "pki")]
@@ -56,6 +59,7 @@ pub use random_bits::{AccountSeed, InvalidBits, LogicalCloudUid, RequestNonce};
 pub use reference::{ClusterReference, LoadBalancer};
 pub use request_pem::{InvalidRequestPem, RequestPem};
 pub use selector::{InvalidSelector, LabelSelector};
+pub use service_mesh::{MESH_NAMESPACE_PREFIX, ServiceMesh};
 pub use user::{LifetimeSeconds, User, UserType};
 pub use warnings::RENDERED_KINDS;
 

@@ -8,6 +8,7 @@ use crate::refusal::{Checks, Path, Refusals};
 
 use super::check::Part;
 use super::draft::UserDraft;
+use super::key_type;
 use super::limits::{LIFETIME_SECONDS_MAX, LIFETIME_SECONDS_MIN};
 use super::metadata::Metadata;
 use super::request_pem::RequestPem;
@@ -62,9 +63,6 @@ impl LifetimeSeconds {
     }
 }
 
-/// Longest word that is shown where the type of a key is meant, in bytes.
-const KEY_TYPE_SHOWN_MAX: usize = 16;
-
 impl Part for User {
     type Draft = UserDraft;
     type Name = UserName;
@@ -113,29 +111,21 @@ fn kind(draft: &UserDraft, at: &Path, checks: &mut Checks) -> Option<UserType> {
 }
 
 fn key(draft: &UserDraft, at: &Path, checks: &mut Checks) -> Option<KeyType> {
-    let Some(text) = draft.key.as_ref().filter(|text| !text.is_empty()) else {
-        return Some(KeyType::default());
-    };
+    let at = at.field("key");
+    let text = draft.key.as_deref().unwrap_or_default();
     let is_token = draft.kind.as_ref().is_some_and(|kind| kind.eq_ignore_ascii_case("token"));
-    let made = KeyType::from_name(text);
     let rule = if is_token {
         "a token user has no key"
     } else if draft.csr.as_ref().is_some_and(|csr| !csr.is_empty()) {
         "the user who brings a request has made the key"
-    } else if made.is_none() {
-        "must be ecdsa-p256, rsa-2048, rsa-3072 or rsa-4096"
     } else {
-        return made;
+        return key_type::check(Some(text), &at, checks);
     };
-    let shown = if is_word(text) { text } else { "" };
-    checks.refuse(&at.field("key"), shown, rule);
+    if text.is_empty() {
+        return Some(KeyType::default());
+    }
+    checks.refuse(&at, key_type::shown(text), rule);
     None
-}
-
-/// True for what may name a type of key. Anything else is not shown: somebody may have pasted the private key.
-fn is_word(text: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    text.len() <= KEY_TYPE_SHOWN_MAX && text.bytes().all(is_plain)
 }
 
 /// The outer none is a refusal, the inner one an absent lifetime.

@@ -1,7 +1,7 @@
 //! Rendering: from a logical cloud to what its clusters are to hold.
 //!
 //! [`bundle`] is pure: the same cloud and credentials give the same bytes on every run, whatever the order of the
-//! document's lists was. One bundle serves all clusters of the cloud. An admin cloud changes nothing on its clusters:
+//! document's lists was. One bundle serves all clusters of a cloud without a mesh. An admin cloud changes nothing on its clusters:
 //! its bundle is empty.
 //!
 //! # Stages
@@ -13,6 +13,8 @@
 //! | 1 | ResourceQuotas, LimitRange, ServiceAccounts, Roles, ClusterRoles | live in the namespace |
 //! | 2 | RoleBindings, ClusterRoleBindings | nobody may work before the quotas hold; the API server looks for the role unless the engine has the right `bind` |
 //! | 3 | requests for credentials; extra manifests of other kinds; Roles and RoleBindings in other namespaces | a credential is worth something when its rights are there; pods need their ServiceAccount and the LimitRange's defaults |
+//! | 4 | Namespace of the mesh | trouble with it holds up nothing else |
+//! | 5 | Secret `cacerts` | lives in that namespace |
 //!
 //! Certificates are asked for from the second stage on, since the signer takes its time, and collected in the last.
 //!
@@ -24,6 +26,7 @@
 
 mod credentials;
 mod defaults;
+mod mesh;
 mod namespace;
 pub mod naming;
 mod rights;
@@ -36,7 +39,11 @@ mod tests;
 
 pub use credentials::{Credential, Credentials, RequestToSend};
 pub use defaults::{DEFAULT_LIMITS, DEFAULT_REQUESTS};
+pub use mesh::{CA_CERTS, CaFiles, LABEL_NETWORK};
 pub use users::SIGNER;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
@@ -44,7 +51,7 @@ use serde::Serialize;
 use crate::app_context::{Action, Bundle, InvalidBundle, Stage, Step};
 use crate::logical_cloud::{LogicalCloud, ObjectPolicies, ObjectPolicy};
 use crate::manifest::{InvalidManifest, Manifest};
-use crate::name::{AppName, Namespace};
+use crate::name::{AppName, ClusterId, Namespace};
 use naming::Identity;
 
 /// The one app of a logical cloud's app context.
@@ -58,6 +65,14 @@ pub const STAGE_BASE: Stage = Stage(1);
 pub const STAGE_RIGHTS: Stage = Stage(2);
 /// Requests for credentials, extra manifests, and rights in other namespaces: what nothing waits for.
 pub const STAGE_LAST: Stage = Stage(3);
+
+/// The namespace of the mesh. Whatever is in the way of a mesh holds up no namespace, no right and no credential.
+pub const STAGE_MESH_NAMESPACE: Stage = Stage(4);
+/// What is in the namespace of the mesh.
+pub const STAGE_MESH: Stage = Stage(5);
+
+/// The app of a logical cloud's mesh.
+pub const MESH_APP: &str = "service-mesh";
 
 /// Why a logical cloud can't be rendered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -77,14 +92,53 @@ pub enum Error {
     /// from a quota, user or permission.
     #[error("an extra manifest stands for an object that is rendered too")]
     Bundle(#[source] InvalidBundle),
+    /// A cluster of a logical cloud with a mesh has no certificate authority.
+    #[error("the mesh has no certificate authority for cluster {cluster}: apply the logical cloud again")]
+    NoAuthority {
+        /// The cluster.
+        cluster: ClusterId,
+    },
 }
 
-/// Renders a logical cloud with the credentials that its users are to have.
+/// Renders a logical cloud with the credentials that its users are to have. A mesh has the files of an authority that is still to be made;
+/// [`bundles`] takes those of each cluster.
 ///
 /// # Errors
 /// [`Error`] when an extra manifest of a privileged cloud takes the name of a rendered object, or a rendered object
 /// is too large.
 pub fn bundle(cloud: &LogicalCloud, credentials: &Credentials) -> Result<Bundle, Error> {
+    let mut steps = steps(cloud, credentials)?;
+    steps.mesh(cloud, None, &CaFiles::to_be_made())?;
+    steps.bundle()
+}
+
+/// Renders a logical cloud for each of its clusters. Without a mesh they share one bundle; with one each has the files of its own authority.
+///
+/// # Errors
+/// As for [`bundle`], and [`Error::NoAuthority`].
+pub fn bundles(
+    cloud: &LogicalCloud,
+    credentials: &Credentials,
+    authorities: &BTreeMap<ClusterId, CaFiles>,
+) -> Result<BTreeMap<ClusterId, Arc<Bundle>>, Error> {
+    let shared = steps(cloud, credentials)?;
+    let clusters = cloud.references().iter().map(|reference| reference.cluster.clone());
+    if cloud.service_mesh().is_none() {
+        let bundle = Arc::new(shared.bundle()?);
+        return Ok(clusters.map(|cluster| (cluster, bundle.clone())).collect());
+    }
+    let of_cluster = |cluster: ClusterId| {
+        let mut steps = shared.clone();
+        let files =
+            authorities.get(&cluster).ok_or_else(|| Error::NoAuthority { cluster: cluster.clone() })?;
+        steps.mesh(cloud, Some(&cluster), files)?;
+        Ok((cluster, Arc::new(steps.bundle()?)))
+    };
+    clusters.map(of_cluster).collect()
+}
+
+/// What all clusters of a logical cloud get.
+fn steps<'a>(cloud: &'a LogicalCloud, credentials: &Credentials) -> Result<Steps<'a>, Error> {
     let mut steps = Steps::new(cloud.object_policies());
     if let Some(namespace) = cloud.namespace() {
         let context = Context { cloud, identity: Identity::of(cloud), namespace, credentials };
@@ -96,7 +150,7 @@ pub fn bundle(cloud: &LogicalCloud, credentials: &Credentials) -> Result<Bundle,
             steps.apply(stage_of(manifest), manifest.clone());
         }
     }
-    Bundle::new(steps.steps).map_err(Error::Bundle)
+    Ok(steps)
 }
 
 /// The stage of an extra manifest: that of the rendered objects of its kind, or the last.
@@ -130,6 +184,7 @@ impl Context<'_> {
 }
 
 /// Collects steps.
+#[derive(Clone)]
 struct Steps<'a> {
     app: AppName,
     policies: &'a ObjectPolicies,
@@ -159,6 +214,22 @@ impl<'a> Steps<'a> {
     fn apply(&mut self, stage: Stage, manifest: Manifest) {
         let ObjectPolicy { existing, drift } = self.policies.of(manifest.kind(), &manifest.key().name);
         self.action(stage, Action::Apply { manifest, existing, drift });
+    }
+
+    /// Adds what the mesh of a cloud has on a cluster, if it has one.
+    fn mesh(
+        &mut self,
+        cloud: &LogicalCloud,
+        cluster: Option<&ClusterId>,
+        files: &CaFiles,
+    ) -> Result<(), Error> {
+        let Some(mesh) = cloud.service_mesh() else { return Ok(()) };
+        self.app = AppName::new(MESH_APP).expect("the app's name is legal");
+        mesh::render(mesh, cluster, files, self)
+    }
+
+    fn bundle(self) -> Result<Bundle, Error> {
+        Bundle::new(self.steps).map_err(Error::Bundle)
     }
 
     fn action(&mut self, stage: Stage, action: Action) {

@@ -187,6 +187,19 @@ impl<'a> Identity<'a> {
     }
 }
 
+/// The network of a cluster, as Istio's labels name it: `provider.cluster`, or else the beginning of that with a hash.
+#[must_use]
+pub fn network(cluster: &ClusterId) -> String {
+    let readable = format!("{}.{}", cluster.provider, cluster.cluster);
+    // With a dot in the provider's name it could be another cluster's.
+    if readable.len() <= DNS_LABEL_MAX && !cluster.provider.as_str().contains('.') {
+        return readable;
+    }
+    let hash = ContentHash::of(&json!(["network", cluster.to_string()]));
+    let room = DNS_LABEL_MAX - HASH_DIGITS - 1;
+    format!("{}-{}", cut(&readable, room), hash.short(HASH_DIGITS))
+}
+
 /// A ResourceQuota in the cloud's namespace.
 #[must_use]
 pub fn resource_quota(quota: &QuotaName) -> String {
@@ -326,6 +339,18 @@ mod tests {
             Identity { project: &plain, cloud: &cloud, uid }.trust_domain(),
         ];
         assert_ne!(domains[0], domains[1]);
+    }
+
+    #[test]
+    fn each_cluster_has_a_network_of_its_own_that_may_be_the_value_of_a_label() {
+        let long = "x".repeat(128);
+        let names = ["aws/edge-1", "a.b/c", "a/b.c", "a/b", &format!("{long}/a"), &format!("{long}/b")];
+        let networks = names.map(|name| network(&name.parse().unwrap()));
+        assert_eq!((&*networks[0], &*networks[2]), ("aws.edge-1", "a.b.c"));
+        for (index, name) in networks.iter().enumerate() {
+            assert!(is_label_value(name), "{name}");
+            assert!(!networks[..index].contains(name), "{name}");
+        }
     }
 
     #[test]

@@ -8,7 +8,6 @@ use std::collections::BTreeMap;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::logical_cloud::Serial;
 use crate::name::{LogicalCloudName, ProjectName, UserName};
 use crate::port::store::{Entry, StoreExt, Version};
 use crate::port::synchronizer::Removal;
@@ -19,8 +18,9 @@ use super::error::Error;
 use super::leaving::SeenOff;
 use super::load::{self, Found};
 use super::logical_clouds::LogicalClouds;
-use super::outlook::{Ending, Outlook};
+use super::outlook::Ending;
 use super::path::{self, Place};
+use super::renew::Renewed;
 
 /// Time between two rounds at most: what was applied since the last one is seen by then. The shortest life is 600 seconds,
 /// and its renewal begins after 400.
@@ -101,8 +101,8 @@ pub struct AgendaEvent {
 /// What happened to a logical cloud, or to its credentials.
 #[derive(Debug)]
 pub enum News {
-    /// Newer credentials are on the way.
-    Renewed(BTreeMap<UserName, Serial>),
+    /// Newer credentials, or newer certificate authorities of the mesh, are on the way.
+    Renewed(Renewed),
     /// The end of a user's credentials is near, and no newer ones are there.
     Ending(UserName, Ending),
     /// It was to be deleted once it is off its clusters, and is deleted.
@@ -207,13 +207,13 @@ impl LogicalClouds {
             return Ok(Seen::nothing(Timestamp::MAX));
         };
         match self.renew_looked(caller, &looked).await {
-            Ok(renewed) if renewed.users.is_empty() => {}
-            Ok(renewed) => news.push(News::Renewed(renewed.users)),
+            Ok(renewed) if renewed.generation.is_none() => {}
+            Ok(renewed) => news.push(News::Renewed(renewed)),
             // Somebody else renewed or applied it: the root is another one by now.
             Err(error) if error.is_lost_race() => {}
             Err(error) => news.push(News::Failed(error)),
         }
-        let next = looked.outlooks.values().map(Outlook::next).min().unwrap_or(Timestamp::MAX);
+        let next = looked.next();
         let ends = looked.outlooks.values().filter_map(|outlook| outlook.first_end).collect();
         let ending = looked.outlooks.into_iter().filter_map(|(user, outlook)| Some((user, outlook.ending?)));
         let ending: BTreeMap<UserName, Ending> = ending.collect();

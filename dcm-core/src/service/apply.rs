@@ -17,6 +17,7 @@ use crate::refusal::Warning;
 use crate::status::{ContextStatus, Intent};
 
 use super::audited::about;
+use super::authorities::{self, Ensuring, Making, StoredAuthorities};
 use super::caller::{Caller, Change};
 use super::credentials::{self, StoredCredentials};
 use super::documents::{DocumentId, Root, SCHEMA, Snapshot};
@@ -27,7 +28,7 @@ use super::load::{self, Found, Frozen, Loaded};
 use super::logical_clouds::LogicalClouds;
 use super::precondition::{EditId, Precondition};
 use super::resolve::{Resolved, positions};
-use super::{clean, life, requests};
+use super::{clean, life, requests, writing};
 
 /// An apply that was accepted.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +71,7 @@ pub struct ApplyCondition {
 struct Prepared {
     cloud: LogicalCloud,
     stored: StoredCredentials,
+    stored_authorities: StoredAuthorities,
     context: AppContext,
     freezing: Freezing,
     /// The newest snapshot, when it froze the same.
@@ -190,7 +192,13 @@ impl LogicalClouds {
         let stored = credentials::list(&*self.documents, place).await?;
         let credentials =
             self.ensure_credentials(place, &resolved.cloud, &stored, &since, incarnation, &change)?;
-        let context = app_context(place, &resolved.cloud, &credentials.for_rendering(root.accounts))?;
+        let stored_authorities = authorities::list(&*self.documents, place).await?;
+        let frozen = newest.map(|newest| &newest.cloud);
+        let ensuring = Ensuring { change: &change, frozen, making: Making::Due };
+        let authorities =
+            self.ensure_authorities(place, &resolved.cloud, &stored_authorities, &ensuring).await?;
+        let rendered = credentials.for_rendering(root.accounts);
+        let context = app_context(place, &resolved.cloud, &rendered, &authorities.files())?;
         let snapshot = Snapshot {
             schema: SCHEMA,
             number: root.snapshots + 1,
@@ -199,6 +207,7 @@ impl LogicalClouds {
             selected: resolved.selected,
             namespace: resolved.namespace,
             credentials: credentials.ids(),
+            authorities: authorities.digest(),
             condition,
             made: change.clone(),
         };
@@ -208,8 +217,9 @@ impl LogicalClouds {
             newest.snapshot.wants_the_same(&snapshot) && is_handed_over
         });
         let same = root.newest().filter(|_| is_same).map(|newest| newest.id.clone());
-        let freezing = Freezing { snapshot, incarnation, credentials: credentials.writes };
-        Ok(Prepared { cloud: resolved.cloud, stored, context, freezing, same, change })
+        let keys = credentials.writes.into_iter().chain(authorities.writes).collect();
+        let freezing = Freezing { snapshot, incarnation, keys };
+        Ok(Prepared { cloud: resolved.cloud, stored, stored_authorities, context, freezing, same, change })
     }
 
     /// Removes what this apply has replaced.
@@ -223,6 +233,7 @@ impl LogicalClouds {
             root.newest().is_some_and(|newest| newest.contents == prepared.freezing.snapshot.contents);
         if found == *place && is_newest {
             credentials::retire(store, place, &prepared.cloud, &prepared.stored, &prepared.change).await?;
+            writing::delete(store, prepared.stored_authorities.unused(&prepared.cloud)).await?;
             clean::snapshots(store, place, &root).await?;
             clean::parts(store, parts, &root, &parts.contents(&root.contents)?).await?;
         }

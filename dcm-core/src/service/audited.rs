@@ -133,6 +133,7 @@ impl AuditedError for Error {
             | Self::UnknownSchema { .. }
             | Self::Unreadable { .. }
             | Self::Key { .. }
+            | Self::Authority { .. }
             | Self::KeyRequest { .. } => false,
             _ => true,
         }

@@ -85,7 +85,9 @@ impl Error {
             Self::Store(source) | Self::Audit(source) => source.into(),
             Self::Contended { .. } => Class::Unavailable,
             Self::Key { source, .. } if source.is_retryable() => Class::Unavailable,
+            Self::Authority { source, .. } if source.is_retryable() => Class::Unavailable,
             Self::Key { .. }
+            | Self::Authority { .. }
             | Self::KeyRequest { .. }
             | Self::UnknownSchema { .. }
             | Self::Unreadable { .. }

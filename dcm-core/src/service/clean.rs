@@ -49,6 +49,9 @@ pub(super) async fn everything(store: &dyn Store, place: &Place) -> Result<(), E
     for prefix in [place.credentials(), place.all_handed_out(), place.snapshots(), place.parts()] {
         writing::delete_below(store, &prefix).await?;
     }
+    writing::delete_below(store, &place.cluster_authorities()).await?;
+    let root = store.get(&place.root_authority()).await?;
+    writing::delete(store, root.iter()).await?;
     // The context's id follows from the UID, so nobody else writes here.
     let owner = store.get(&path::context_owner(&place.context_id())).await?;
     writing::delete(store, owner.iter()).await?;

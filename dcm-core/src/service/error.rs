@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::authority::IssueError;
 use crate::logical_cloud::life_cycle;
 use crate::name::{ClusterId, ContextId, LogicalCloudName, ProjectName, ReferenceName, UserName};
 use crate::pki::{CertificateRefused, RequestRefused};
@@ -195,6 +196,15 @@ pub enum Error {
         #[source]
         source: Box<RequestRefused>,
     },
+    /// A certificate authority of the mesh could not be made.
+    #[error("the certificate authority of {} could not be made", holder(.cluster.as_ref()))]
+    Authority {
+        /// The cluster; none for the root.
+        cluster: Option<ClusterId>,
+        /// What happened.
+        #[source]
+        source: Box<IssueError>,
+    },
     /// The logical cloud can't be rendered.
     #[error("the logical cloud can't be rendered")]
     Render(#[from] render::Error),
@@ -242,6 +252,10 @@ pub enum Error {
     Store(#[from] store::Error),
 }
 
+fn holder(cluster: Option<&ClusterId>) -> String {
+    cluster.map_or_else(|| "the logical cloud".to_owned(), |cluster| format!("cluster {cluster}"))
+}
+
 impl Error {
     /// True when the same call may succeed later without anybody changing anything.
     #[must_use]
@@ -251,6 +265,7 @@ impl Error {
             Self::Store(source) | Self::Audit(source) => source.is_retryable(),
             Self::Synchronizer(source) => source.is_retryable(),
             Self::Key { source, .. } => source.is_retryable(),
+            Self::Authority { source, .. } => source.is_retryable(),
             Self::Certificate { source, .. } => source.is_retryable(),
             Self::NotFound { .. }
             | Self::AlreadyThere { .. }
@@ -320,6 +335,8 @@ pub enum Kind {
     Reference,
     /// A set of key-value pairs.
     KeyValues,
+    /// The service mesh of a logical cloud.
+    ServiceMesh,
     /// A registered cluster.
     Cluster,
     /// A cluster provider.
@@ -349,6 +366,7 @@ impl fmt::Display for Kind {
             Self::Quota => "quota",
             Self::Reference => "cluster reference",
             Self::KeyValues | Self::ClusterKeyValues => "set of key-value pairs",
+            Self::ServiceMesh => "service mesh",
             Self::Cluster => "cluster",
             Self::Provider => "cluster provider",
             Self::ClusterLabel => "label",

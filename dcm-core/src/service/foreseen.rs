@@ -6,6 +6,7 @@ use crate::logical_cloud::{AccountSeed, Draft, Epoch, LogicalCloud, LogicalCloud
 use crate::name::{LogicalCloudName, ProjectName};
 use crate::render::{Credential, Credentials};
 
+use super::authorities::{self, Authorities};
 use super::caller::Caller;
 use super::error::Error;
 use super::hand_over::app_context;
@@ -69,7 +70,9 @@ impl LogicalClouds {
         let references = cloud.references().len();
         self.life(&loaded.place, &loaded.root, true, references).await?.allows(Operation::Apply)?;
         let credentials = self.credentials_to_be(loaded, &cloud).await?;
-        foreseen(&loaded.place, false, &cloud, &credentials)
+        let authorities = authorities::used(&*self.documents, &loaded.place, &cloud).await?;
+        let authorities = authorities.good_of(&cloud, self.clock.now());
+        foreseen(&loaded.place, false, &cloud, &credentials, &authorities)
     }
 
     async fn foresee_new(&self, caller: &Caller, place: &Place, draft: Draft) -> Result<Foreseen, Error> {
@@ -84,7 +87,7 @@ impl LogicalClouds {
         let accounts = AccountSeed::from_random(0);
         let first =
             |user: &User| (user.metadata.name.clone(), Credential::to_be_made(user, epoch, serial, accounts));
-        foreseen(place, true, &cloud, &cloud.users().iter().map(first).collect())
+        foreseen(place, true, &cloud, &cloud.users().iter().map(first).collect(), &Authorities::default())
     }
 }
 
@@ -93,7 +96,8 @@ fn foreseen(
     is_new: bool,
     cloud: &LogicalCloud,
     credentials: &Credentials,
+    authorities: &Authorities,
 ) -> Result<Foreseen, Error> {
-    let context = app_context(place, cloud, credentials)?;
+    let context = app_context(place, cloud, credentials, &authorities.files_to_be(cloud))?;
     Ok(Foreseen { is_new, context })
 }

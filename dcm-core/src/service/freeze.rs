@@ -13,18 +13,18 @@ use super::path::{self, Place};
 pub(super) struct Freezing {
     pub(super) snapshot: Snapshot,
     pub(super) incarnation: u64,
-    /// The credentials that are new.
-    pub(super) credentials: Vec<Write>,
+    /// The credentials and authorities that are new.
+    pub(super) keys: Vec<Write>,
 }
 
 impl LogicalClouds {
     /// Stores credentials and the snapshot; then the root says that it is being applied.
     pub(super) async fn reserve(&self, loaded: &Loaded, freezing: &Freezing) -> Result<DocumentId, Error> {
         let place = &loaded.place;
-        let Freezing { snapshot, incarnation, credentials } = freezing;
+        let Freezing { snapshot, incarnation, keys } = freezing;
         let value = to_value(snapshot)?;
         let id = DocumentId::of(snapshot.number, &value);
-        let mut writes = credentials.clone();
+        let mut writes = keys.clone();
         let path = place.snapshot(&id);
         writes.push(Write::Create { path: path.clone(), document: Document::from_value(&value)? });
         if loaded.root.snapshots == 0 {

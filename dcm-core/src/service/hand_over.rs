@@ -1,14 +1,15 @@
 //! Handing an app context over, and making sure that the newest one is the one that stays.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 use crate::app_context::{AppContext, Generation};
 use crate::logical_cloud::LogicalCloud;
-use crate::name::{ContextId, LogicalCloudName, ProjectName};
+use crate::name::{ClusterId, ContextId, LogicalCloudName, ProjectName};
 use crate::port::store::{self, StoreExt, Version};
 use crate::port::synchronizer::{self, Condition, Removal};
-use crate::render;
+use crate::render::{self, CaFiles};
 
+use super::authorities;
 use super::clean;
 use super::commit::root_update;
 use super::credentials;
@@ -18,16 +19,15 @@ use super::load::{self, CONTENTION_TRIES, Found, Frozen, Parts};
 use super::logical_clouds::LogicalClouds;
 use super::path::{self, Place};
 
-/// The app context of a cloud, with all its references. It is rendered once, for all its clusters.
+/// The app context of a cloud, with all its references.
 pub(super) fn app_context(
     place: &Place,
     cloud: &LogicalCloud,
     credentials: &render::Credentials,
+    authorities: &BTreeMap<ClusterId, CaFiles>,
 ) -> Result<AppContext, Error> {
-    let bundle = Arc::new(render::bundle(cloud, credentials)?);
+    let placements = render::bundles(cloud, credentials, authorities)?;
     let identity = place.identity();
-    let clusters = cloud.references().iter().map(|reference| reference.cluster.clone());
-    let placements = clusters.map(|cluster| (cluster, bundle.clone())).collect();
     let removal = cloud.removal();
     Ok(AppContext { id: identity.context_id(), labels: identity.labels(), removal, placements })
 }
@@ -205,7 +205,8 @@ impl LogicalClouds {
         let Frozen { snapshot, cloud } = load::frozen(store, place, &parts, reference).await?;
         let stored = credentials::list(store, place).await?;
         let credentials = credentials::of_snapshot(&snapshot, &stored, root.accounts);
-        let context = app_context(place, &cloud, &credentials)?;
+        let authorities = authorities::used(store, place, &cloud).await?.of(&cloud);
+        let context = app_context(place, &cloud, &credentials, &authorities.files())?;
         Ok((context, snapshot.condition))
     }
 

@@ -55,6 +55,18 @@ const CREDENTIALS: Room = Room {
     holds: "a user's credential",
 };
 
+const ROOT_AUTHORITIES: Room = Room {
+    name: "root-authorities",
+    keys: &["project", "logicalCloud", "uid"],
+    holds: "the root certificate authority of a logical cloud's mesh",
+};
+
+const CLUSTER_AUTHORITIES: Room = Room {
+    name: "cluster-authorities",
+    keys: &["project", "logicalCloud", "uid", "provider", "cluster"],
+    holds: "the intermediate certificate authority of a logical cloud's mesh on one cluster",
+};
+
 const HANDED_OUT: Room = Room {
     name: "handed-out",
     keys: &["project", "logicalCloud", "uid", "user"],
@@ -74,7 +86,7 @@ const DELETED: Room = Room {
 };
 
 /// Where the documents of projects, clusters, controllers and logical clouds lie.
-pub const ROOMS: [Room; 11] = [
+pub const ROOMS: [Room; 13] = [
     PROJECTS,
     PROVIDERS,
     CLUSTERS,
@@ -83,6 +95,8 @@ pub const ROOMS: [Room; 11] = [
     PARTS,
     SNAPSHOTS,
     CREDENTIALS,
+    ROOT_AUTHORITIES,
+    CLUSTER_AUTHORITIES,
     HANDED_OUT,
     CONTEXT_OWNERS,
     DELETED,
@@ -200,6 +214,8 @@ pub(super) enum Of {
     Contents(DocumentId),
     Snapshot(DocumentId),
     Credential(UserName),
+    /// That of a cluster; none for the root.
+    Authority(Option<ClusterId>),
     HandedOut(UserName),
 }
 
@@ -228,6 +244,11 @@ pub(super) fn belonging(path: &Path) -> Option<Belonging> {
         "parts" => Belonging::Of(place_of(room, path)?, Of::Part(id_of(path)?)),
         "snapshots" => Belonging::Of(place_of(room, path)?, Of::Snapshot(id_of(path)?)),
         "credentials" => Belonging::Of(place_of(room, path)?, Of::Credential(user()?)),
+        "root-authorities" => Belonging::Of(place_of(room, path)?, Of::Authority(None)),
+        "cluster-authorities" => {
+            let cluster = ClusterId::new(key("provider")?, key("cluster")?).ok()?;
+            Belonging::Of(place_of(room, path)?, Of::Authority(Some(cluster)))
+        }
         "handed-out" => Belonging::Of(place_of(room, path)?, Of::HandedOut(user()?)),
         _ => return None,
     })
@@ -290,6 +311,18 @@ impl Place {
 
     pub(super) fn credential(&self, user: &UserName) -> Path {
         self.at(&CREDENTIALS, &[user.as_str()])
+    }
+
+    pub(super) fn root_authority(&self) -> Path {
+        self.at(&ROOT_AUTHORITIES, &[])
+    }
+
+    pub(super) fn cluster_authorities(&self) -> Prefix {
+        self.below(&CLUSTER_AUTHORITIES)
+    }
+
+    pub(super) fn cluster_authority(&self, cluster: &ClusterId) -> Path {
+        self.at(&CLUSTER_AUTHORITIES, &[cluster.provider.as_str(), cluster.cluster.as_str()])
     }
 
     pub(super) fn all_handed_out(&self) -> Prefix {

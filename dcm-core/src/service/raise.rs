@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::app_context::Generation;
 use crate::logical_cloud::{Epoch, Serial, User};
-use crate::name::UserName;
+use crate::name::{ClusterId, UserName};
 use crate::port::synchronizer::Condition;
 
+use super::authorities::{Authorities, Ensuring, Making, StoredAuthorities};
 use super::caller::Change;
 use super::credentials::{self, FIRST, StoredCredentials, Wanted};
 use super::documents::{CredentialDocument, CredentialId, Material, Snapshot};
@@ -26,11 +27,20 @@ pub(super) enum Raise {
     Epoch,
 }
 
+/// What was brought to clusters anew.
+pub(super) struct Raised {
+    pub(super) snapshot: Snapshot,
+    pub(super) generation: Generation,
+    /// The clusters whose authority of the mesh was made anew.
+    pub(super) authorities: BTreeSet<ClusterId>,
+}
+
 /// A standing cloud with what is on its clusters.
 pub(super) struct Standing {
     pub(super) loaded: Loaded,
     pub(super) frozen: Frozen,
     pub(super) stored: StoredCredentials,
+    pub(super) authorities: StoredAuthorities,
 }
 
 impl Standing {
@@ -77,7 +87,7 @@ impl LogicalClouds {
         users: &BTreeSet<UserName>,
         raise: Raise,
         change: &Change,
-    ) -> Result<(Snapshot, Generation), Error> {
+    ) -> Result<Raised, Error> {
         let Standing { loaded, frozen, .. } = standing;
         let place = &loaded.place;
         self.finish_what_was_planned(standing).await?;
@@ -95,20 +105,42 @@ impl LogicalClouds {
             (document.user.clone(), credentials::for_rendering(document, accounts))
         };
         rendered.extend(made.iter().map(renewed));
-        let context = app_context(place, &frozen.cloud, &rendered)?;
+        let authorities = self.raised_authorities(standing, users, raise, change).await?;
+        snapshot.authorities = authorities.digest();
+        let context = app_context(place, &frozen.cloud, &rendered, &authorities.files())?;
         let writes = made
             .iter()
             .map(|document| credentials::write(place, standing.stored.get(&document.user), document));
-        let freezing = Freezing {
-            snapshot,
-            incarnation: loaded.root.incarnation,
-            credentials: writes.collect::<Result<_, _>>()?,
-        };
+        let keys = writes.chain(authorities.writes.iter().cloned().map(Ok)).collect::<Result<_, _>>()?;
+        let freezing = Freezing { snapshot, incarnation: loaded.root.incarnation, keys };
         let id = self.reserve(loaded, &freezing).await?;
         let generation = self.hand_over(place, &id, &context, &freezing.snapshot.condition).await?;
         let generation = self.settle(place, &id, generation).await?;
         self.tidy_snapshots(place).await;
-        Ok((freezing.snapshot, generation))
+        Ok(Raised { snapshot: freezing.snapshot, generation, authorities: authorities.made })
+    }
+
+    /// The authorities of the mesh that come with new credentials. Nothing that is wrong with them holds these up, while each cluster has one:
+    /// the next round tries them by themselves, and says what is wrong.
+    async fn raised_authorities(
+        &self,
+        standing: &Standing,
+        users: &BTreeSet<UserName>,
+        raise: Raise,
+        change: &Change,
+    ) -> Result<Authorities, Error> {
+        let Standing { loaded, frozen, authorities, .. } = standing;
+        let making = match raise {
+            Raise::Serial => Making::Due,
+            Raise::Epoch => Making::Missing,
+        };
+        let ensuring = Ensuring { change, frozen: Some(&frozen.cloud), making };
+        match self.ensure_authorities(&loaded.place, &frozen.cloud, authorities, &ensuring).await {
+            Err(_) if !users.is_empty() && authorities.has_all(&frozen.cloud) => {
+                Ok(authorities.of(&frozen.cloud))
+            }
+            ensured => ensured,
+        }
     }
 
     /// Finishes an apply that is bound to what was planned and was not handed over: it comes to clusters in no other way. Then
@@ -131,7 +163,7 @@ impl LogicalClouds {
         raise: Raise,
         change: &Change,
     ) -> Result<Vec<CredentialDocument>, Error> {
-        let Standing { loaded: Loaded { place, .. }, frozen, stored } = standing;
+        let Standing { loaded: Loaded { place, .. }, frozen, stored, .. } = standing;
         let since = standing.since()?;
         let order = requests::order(&frozen.cloud.to_draft());
         let mut made = Vec::with_capacity(users.len());

@@ -3,6 +3,8 @@
 //! A renewal raises the serial of a user and hands the frozen snapshot over once more: each cluster issues the newer
 //! credential by itself, and until it has, what it issued before is handed out. A cluster that is not reached holds
 //! nothing up elsewhere. The name that rights are bound to stays, so the earlier credential is good until it ends.
+//!
+//! Certificate authorities of a mesh are renewed with them: each cluster gets its own anew after two thirds of its validity.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,13 +13,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::app_context::Generation;
 use crate::logical_cloud::Serial;
-use crate::name::{LogicalCloudName, ProjectName, UserName};
-use crate::port::audit::Action;
+use crate::name::{ClusterId, LogicalCloudName, ProjectName, UserName};
+use crate::port::audit::{About, Action};
 use crate::status::Intent;
 
 use super::audited::about_users;
 use super::caller::Caller;
-use super::credentials;
 use super::documents::{Root, SnapshotReference};
 use super::error::{Error, Kind};
 use super::issued::Credentials;
@@ -25,7 +26,8 @@ use super::load::{self, Frozen, Loaded};
 use super::logical_clouds::LogicalClouds;
 use super::outlook::{self, Outlook};
 use super::path::Place;
-use super::raise::{Raise, Standing, is_renewable};
+use super::raise::{Raise, Raised, Standing, is_renewable};
+use super::{authorities, credentials};
 
 /// What a renewal did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +36,10 @@ use super::raise::{Raise, Standing, is_renewable};
 pub struct Renewed {
     /// The users who get newer credentials, with the number of the newest.
     pub users: BTreeMap<UserName, Serial>,
-    /// The generation of the app context that brings them; none where nobody's were due.
+    /// The clusters that get a newer certificate authority of the mesh. Absent where there are none.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub authorities: BTreeSet<ClusterId>,
+    /// The generation of the app context that brings them; none where nothing was due.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub generation: Option<Generation>,
 }
@@ -48,6 +53,20 @@ pub(super) struct Looked {
 }
 
 impl Looked {
+    /// The clusters whose authority of the mesh is due.
+    fn due_authorities(&self, now: Timestamp) -> BTreeSet<ClusterId> {
+        self.standing.authorities.due(&self.standing.frozen, now)
+    }
+
+    /// When the first of a user's credentials, or of the mesh's authorities, is worth another look.
+    pub(super) fn next(&self) -> Timestamp {
+        let credentials = self.outlooks.values().map(Outlook::next);
+        credentials
+            .chain(self.standing.authorities.renewal(&self.standing.frozen))
+            .min()
+            .unwrap_or(Timestamp::MAX)
+    }
+
     /// Whose credentials are due.
     pub(super) fn due(&self, now: Timestamp) -> BTreeSet<UserName> {
         let due = self.outlooks.iter().filter(|(_, outlook)| outlook.is_due(now));
@@ -56,7 +75,8 @@ impl Looked {
 }
 
 impl LogicalClouds {
-    /// Renews the credentials of one user, or of every user whose credentials are due: two thirds of their life are over.
+    /// Renews the credentials of one user, or of every user whose credentials are due: two thirds of their life are over. Certificate authorities
+    /// of the mesh that are due are made anew as well.
     /// If none are due, finishes a renewal that was cut off and returns its users. Either way, each cluster is looked at again. Returns
     /// when the synchronizer has accepted the work; follow it with [`LogicalClouds::watch`].
     ///
@@ -155,19 +175,21 @@ impl LogicalClouds {
         let about = about_users(&place.project, &place.cloud, &users.keys().cloned().collect());
         let finishing = async {
             let finished = self.finish_applying(place, root, applying).await?;
-            Ok(finished.map(|generation| Renewed { users, generation: Some(generation) }).unwrap_or_default())
+            let renewed = |generation| Renewed { users, generation: Some(generation), ..Renewed::default() };
+            Ok(finished.map(renewed).unwrap_or_default())
         };
         self.audited(caller, Action::Renew, about, finishing).await
     }
 
     /// Renews what is due of a cloud that was looked at.
     pub(super) async fn renew_looked(&self, caller: &Caller, looked: &Looked) -> Result<Renewed, Error> {
-        let due = looked.due(self.clock.now());
+        let now = self.clock.now();
+        let (due, authorities) = (looked.due(now), looked.due_authorities(now));
         let place = &looked.standing.loaded.place;
-        if due.is_empty() || !self.may_renew(place).await? {
+        if (due.is_empty() && authorities.is_empty()) || !self.may_renew(place).await? {
             return Ok(Renewed::default());
         }
-        let about = about_users(&place.project, &place.cloud, &due);
+        let about = About { clusters: authorities, ..about_users(&place.project, &place.cloud, &due) };
         let renewing = self.renew_users(caller, &looked.standing, &due);
         self.audited(caller, Action::Renew, about, renewing).await
     }
@@ -184,11 +206,11 @@ impl LogicalClouds {
         standing: &Standing,
         users: &BTreeSet<UserName>,
     ) -> Result<Renewed, Error> {
-        let (snapshot, generation) =
+        let Raised { snapshot, generation, authorities } =
             self.apply_raised(standing, users, Raise::Serial, &self.change(caller)).await?;
         let renewed = snapshot.credentials.into_iter().filter(|(user, _)| users.contains(user));
         let users = renewed.map(|(user, id)| (user, id.serial)).collect();
-        Ok(Renewed { users, generation: Some(generation) })
+        Ok(Renewed { users, authorities, generation: Some(generation) })
     }
 
     /// Looks at what is issued for a cloud; none when nothing of it is wanted on clusters.
@@ -198,7 +220,8 @@ impl LogicalClouds {
         cloud: &LogicalCloudName,
     ) -> Result<Option<Looked>, Error> {
         let Some(standing) = self.standing(project, cloud, Root::newest).await? else { return Ok(None) };
-        let Standing { loaded: Loaded { place, .. }, frozen: Frozen { snapshot, cloud }, stored } = &standing;
+        let Standing { loaded: Loaded { place, .. }, frozen: Frozen { snapshot, cloud }, stored, .. } =
+            &standing;
         let results = self.results(place).await?;
         let now = self.clock.now();
         let mut issued = Credentials { place, snapshot, results: &results, status: None, now };
@@ -223,7 +246,8 @@ impl LogicalClouds {
         let (loaded, found) = load::load_with(&*self.documents, project, cloud, which).await?;
         let Some(frozen) = found else { return Ok(None) };
         let stored = credentials::list(&*self.documents, &loaded.place).await?;
-        Ok(Some(Standing { loaded, frozen, stored }))
+        let authorities = authorities::used(&*self.documents, &loaded.place, &frozen.cloud).await?;
+        Ok(Some(Standing { loaded, frozen, stored, authorities }))
     }
 
     /// A cloud with one of its snapshots, as [`Self::standing`] gives it; there must be one, with this user.

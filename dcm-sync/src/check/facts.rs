@@ -9,7 +9,7 @@ use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::store::{Path, Version};
 use dcm_core::status::Intent;
 
-use crate::record::{Answer, Lane, Root, path};
+use crate::record::{Answer, Lane, Placements, Root, path};
 
 /// Namespaces by cluster.
 pub(super) type Named = BTreeMap<ClusterId, BTreeSet<Arc<str>>>;
@@ -38,8 +38,7 @@ pub(super) struct RootFacts {
     pub(super) is_forgetting: bool,
     pub(super) without_results: Option<Generation>,
     /// The manifests of each bundle.
-    pub(super) bundles: BTreeMap<ContentHash, BTreeSet<ContentHash>>,
-    pub(super) placements: BTreeMap<ContentHash, Vec<ClusterId>>,
+    pub(super) placements: Placements,
     pub(super) leaving: Named,
 }
 
@@ -61,14 +60,12 @@ pub(super) struct ClaimFacts {
 
 impl RootFacts {
     pub(super) fn of(root: Root, version: Version) -> Self {
-        let bundles = root.bundles.keys().map(|bundle| (*bundle, root.manifests_of(bundle).collect()));
         Self {
             version,
             generation: root.generation,
             is_present: root.intent == Intent::Present,
             is_forgetting: root.forgetting,
             without_results: root.without_results,
-            bundles: bundles.collect(),
             placements: root.placements,
             leaving: root.leaving,
         }
@@ -76,13 +73,12 @@ impl RootFacts {
 
     /// The manifests that its bundles name.
     pub(super) fn manifests(&self) -> BTreeSet<ContentHash> {
-        self.bundles.values().flatten().copied().collect()
+        self.placements.bundles().flat_map(|(_, placed)| placed.manifests()).collect()
     }
 
     /// True when a cluster is to hold something of it.
     pub(super) fn wants(&self, cluster: &ClusterId) -> bool {
-        let mut placements = self.placements.values();
-        self.is_present && placements.any(|clusters| clusters.contains(cluster))
+        self.is_present && self.placements.of_cluster(cluster).is_some()
     }
 }
 
@@ -108,18 +104,17 @@ impl Facts {
     /// The namespaces that a root names, by cluster; none when a manifest of it is missing or can't be read.
     pub(super) fn named(&self, context: &ContextId, root: &RootFacts) -> Option<Named> {
         let mut named = Named::new();
-        for (bundle, clusters) in &root.placements {
-            let manifests = root.bundles.get(bundle)?;
-            let is_known = |hash: &&ContentHash| {
-                let path = path::manifest(context, **hash);
+        for (_, placed) in root.placements.bundles() {
+            let is_known = |hash: ContentHash| {
+                let path = path::manifest(context, hash);
                 self.there.contains_key(&path) && !self.unread.contains(&path)
             };
-            if !manifests.iter().all(|hash| is_known(&hash)) {
+            if !placed.manifests().all(is_known) {
                 return None;
             }
-            let names = manifests.iter().filter_map(|hash| self.namespaces.get(&(context.clone(), *hash)));
+            let names = placed.manifests().filter_map(|hash| self.namespaces.get(&(context.clone(), hash)));
             let names: BTreeSet<Arc<str>> = names.cloned().collect();
-            for cluster in clusters.iter().filter(|_| !names.is_empty()) {
+            for cluster in placed.clusters.iter().filter(|_| !names.is_empty()) {
                 named.entry(cluster.clone()).or_default().extend(names.iter().cloned());
             }
         }

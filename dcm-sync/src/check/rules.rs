@@ -15,7 +15,7 @@ const NEXT_APPLY: &str = "the next apply of the app context, or its end";
 /// Looks at everything.
 pub(super) fn judge(facts: &Facts, suspicions: &mut Vec<Suspicion>) {
     for (context, root) in &facts.roots {
-        bundles_are_there(facts, context, root, suspicions);
+        manifests_are_there(facts, context, root, suspicions);
         claims_are_held(facts, context, root, suspicions);
         if root.is_forgetting {
             let suspicion =
@@ -55,12 +55,13 @@ fn resting(suspicion: Suspicion, path: Path, version: Option<Version>) -> Suspic
     }
 }
 
-/// Bundles of all placements, and, while it is wanted, their manifests. What is removed is known from the lanes.
-fn bundles_are_there(facts: &Facts, context: &ContextId, root: &RootFacts, suspicions: &mut Vec<Suspicion>) {
-    for bundle in root.placements.keys().filter(|bundle| !root.bundles.contains_key(*bundle)) {
-        let what = format!("clusters are to hold bundle {bundle}, which is not in it");
-        suspicions.push(of_root(context, root, Rule::Missing, what));
-    }
+/// While it is wanted, the manifests of its bundles. What is removed is known from the lanes.
+fn manifests_are_there(
+    facts: &Facts,
+    context: &ContextId,
+    root: &RootFacts,
+    suspicions: &mut Vec<Suspicion>,
+) {
     for hash in root.manifests().into_iter().filter(|_| root.is_present) {
         let path = path::manifest(context, hash);
         if !facts.there.contains_key(&path) {

@@ -36,9 +36,9 @@ pub(super) fn named(root: &Root, manifests: &BTreeMap<ContentHash, Manifest>) ->
     let namespaces: BTreeMap<_, _> =
         namespaces.map(|(hash, manifest)| (*hash, manifest.key().name.clone())).collect();
     let mut named = Named::new();
-    for (bundle, clusters) in &root.placements {
-        let names: BTreeSet<_> = root.manifests_of(bundle).filter_map(|hash| namespaces.get(&hash)).collect();
-        for cluster in clusters.iter().filter(|_| !names.is_empty()) {
+    for (_, placed) in root.placements.bundles() {
+        let names: BTreeSet<_> = placed.manifests().filter_map(|hash| namespaces.get(&hash)).collect();
+        for cluster in placed.clusters.iter().filter(|_| !names.is_empty()) {
             named.entry(cluster.clone()).or_default().extend(names.iter().copied().cloned());
         }
     }

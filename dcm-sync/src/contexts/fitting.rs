@@ -33,17 +33,12 @@ pub(super) fn check_change(
     current: &Root,
     manifests: &BTreeMap<ContentHash, Manifest>,
 ) -> Result<(), Error> {
-    let before: BTreeMap<&ClusterId, ContentHash> = current
-        .placements
-        .iter()
-        .flat_map(|(hash, clusters)| clusters.iter().map(|cluster| (cluster, *hash)))
-        .collect();
     let mut seen = BTreeSet::new();
     for (cluster, bundle) in &context.placements {
-        let Some(held) = before.get(cluster).filter(|held| **held != bundle.hash()) else { continue };
-        if seen.insert((*held, bundle.hash())) {
+        let Some(held) = current.placed(cluster).filter(|held| *held != bundle.hash()) else { continue };
+        if seen.insert((held, bundle.hash())) {
             let mut extent = Extent::of(bundle);
-            extent.add_steps(current.bundles.get(held).map_or(&[], Vec::as_slice), manifests);
+            extent.add_steps(current.placements.steps_of(&held), manifests);
             let bytes = extent.bytes_max();
             limit(cluster, bundle, &extent, bytes, ", together with what is there now")?;
         }

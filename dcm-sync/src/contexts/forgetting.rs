@@ -214,7 +214,7 @@ enum Cleared {
 
 /// A root that names nothing: its generations go on. Lanes of abandoned clusters may still name results that are gone.
 fn emptied(root: Root) -> Root {
-    let (leaving, bundles, placements) = Default::default();
+    let (leaving, placements) = Default::default();
     let without_results = Some(root.generation);
-    Root { forgetting: false, without_results, leaving, bundles, placements, ..root }
+    Root { forgetting: false, without_results, leaving, placements, ..root }
 }

@@ -412,8 +412,8 @@ pub(crate) async fn load(store: &dyn Store, id: &ContextId) -> Result<Option<Loa
     // What is to be removed is known from the lanes.
     if root.intent == Intent::Present {
         let manifests = writing::manifests(store, id).await?;
-        for (hash, steps) in &root.bundles {
-            bundles.insert(*hash, Arc::new(record::bundle(steps, &manifests)?));
+        for (hash, placed) in root.placements.bundles() {
+            bundles.insert(hash, Arc::new(record::bundle(&placed.steps, &manifests)?));
         }
     }
     let mut lanes = BTreeMap::new();

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use dcm_core::app_context::{AppContext, Edited, Generation};
-use dcm_core::hash::ContentHash;
 use dcm_core::manifest::GroupVersionKind;
 use dcm_core::name::ClusterId;
 use dcm_core::plan::Records;
@@ -102,21 +101,22 @@ impl LaneProspect {
 /// True when both want the same of the same clusters, whatever the requests for certificates are made of: those have
 /// the same name only when they are the same.
 fn wants_the_same(current: &Root, next: &Root) -> bool {
-    let steps = |root: &Root| -> BTreeMap<ContentHash, Vec<StepRecord>> {
-        root.bundles.iter().map(|(hash, steps)| (*hash, steps.iter().map(as_planned).collect())).collect()
-    };
-    let (mine, theirs) = (steps(current), steps(next));
-    let wants = |root: &Root, steps: &BTreeMap<ContentHash, Vec<StepRecord>>| {
-        let of = |(hash, clusters): (&ContentHash, &Vec<ClusterId>)| {
-            let steps = steps.get(hash).cloned().unwrap_or_default();
-            clusters.iter().map(move |cluster| (cluster.clone(), steps.clone())).collect::<Vec<_>>()
-        };
-        root.placements.iter().flat_map(of).collect::<BTreeMap<_, _>>()
+    let mut alike = BTreeMap::new();
+    let mut same = |cluster: &ClusterId| match (current.placed(cluster), next.placed(cluster)) {
+        (Some(mine), Some(theirs)) if mine != theirs => *alike.entry((mine, theirs)).or_insert_with(|| {
+            plan_alike(current.placements.steps_of(&mine), next.placements.steps_of(&theirs))
+        }),
+        (mine, theirs) => mine == theirs,
     };
     current.intent == Intent::Present
         && current.removal_policy == next.removal_policy
         && current.labels == next.labels
-        && wants(current, &mine) == wants(next, &theirs)
+        && current.clusters().eq(next.clusters())
+        && next.clusters().all(&mut same)
+}
+
+fn plan_alike(mine: &[StepRecord], theirs: &[StepRecord]) -> bool {
+    mine.iter().map(as_planned).eq(theirs.iter().map(as_planned))
 }
 
 fn as_planned(step: &StepRecord) -> StepRecord {

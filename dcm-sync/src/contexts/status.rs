@@ -17,7 +17,7 @@ use futures::StreamExt as _;
 use futures::stream::{self, BoxStream};
 
 use super::Contexts;
-use crate::record::{ActionRecord, Kept, Lane, Root, StepRecord, path};
+use crate::record::{ActionRecord, Kept, Lane, Root, path};
 
 /// The status of a context of which no lane was looked at yet.
 pub(super) fn of_root(id: &ContextId, root: &Root) -> ContextStatus {
@@ -106,7 +106,9 @@ fn state(root: &Root, lane: &Lane, wanted: bool, finished: bool) -> LaneState {
 
 /// Desired objects can only be named by their records here: manifests are not read for a status.
 fn objects(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<ObjectStatus> {
-    let wanted: BTreeSet<_> = steps(root, cluster)
+    let wanted: BTreeSet<_> = root
+        .steps(cluster)
+        .iter()
         .filter_map(|step| match &step.action {
             ActionRecord::Apply { manifest, .. } => Some(*manifest),
             ActionRecord::Edit { .. } | ActionRecord::Request { .. } => None,
@@ -152,7 +154,9 @@ fn is_known_to_be_gone(lane: &Lane, key: &ObjectKey) -> bool {
 
 /// The objects of other clients of which a part is edited, where nothing is in the way.
 fn edited(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<ObjectStatus> {
-    let wanted: BTreeSet<_> = steps(root, cluster)
+    let wanted: BTreeSet<_> = root
+        .steps(cluster)
+        .iter()
         .filter_map(|step| match &step.action {
             ActionRecord::Edit { edit } => Some(&edit.target),
             ActionRecord::Apply { .. } | ActionRecord::Request { .. } => None,
@@ -204,7 +208,7 @@ fn cause_of(lane: &Lane, key: &ObjectKey) -> Option<Cause> {
 }
 
 fn requests(root: &Root, cluster: &ClusterId, lane: &Lane) -> Vec<RequestStatus> {
-    let requests = steps(root, cluster).filter_map(|step| match &step.action {
+    let requests = root.steps(cluster).iter().filter_map(|step| match &step.action {
         ActionRecord::Request { name, request } => Some((name, request.object(), step.stage)),
         ActionRecord::Apply { .. } | ActionRecord::Edit { .. } => None,
     });
@@ -241,11 +245,6 @@ fn lapsed() -> Cause {
     let message = "the cluster no longer accepts the credential that it issued: the service account, or what signs credentials, \
                    was replaced; a new one is requested";
     Cause::new(Reason::Lapsed, message)
-}
-
-fn steps<'a>(root: &'a Root, cluster: &ClusterId) -> impl Iterator<Item = &'a StepRecord> {
-    let bundle = root.wanted(cluster).and_then(|hash| root.bundles.get(&hash));
-    bundle.into_iter().flatten()
 }
 
 /// Follows a context: a status now, and one after each change of its root or lanes. Changes that come while a status

@@ -3,17 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use dcm_core::app_context::{
-    Action, AppContext, Bundle, Drift, Edit, Existing, Generation, InvalidBundle, Request, Stage, Step,
-};
+use dcm_core::app_context::{AppContext, Generation};
 use dcm_core::hash::ContentHash;
-use dcm_core::manifest::Manifest;
-use dcm_core::name::{AppName, ClusterId, ContextId};
+use dcm_core::name::{ClusterId, ContextId};
 use dcm_core::port::synchronizer::Removal;
 use dcm_core::status::{Intent, LaneState};
 use serde::{Deserialize, Serialize};
 
-use super::{Forgotten, Lane, Planned, SCHEMA, Schema};
+use super::{Forgotten, Lane, Placements, Planned, SCHEMA, Schema, StepRecord};
 
 /// The desired state of one app context.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,55 +53,12 @@ pub(crate) struct Root {
     /// generation of the lane, when it has cleared them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub leaving: BTreeMap<ClusterId, BTreeSet<Arc<str>>>,
-    pub bundles: BTreeMap<ContentHash, Vec<StepRecord>>,
-    /// By bundle, the clusters that are to hold it: a name per cluster, whatever the size of the bundle.
-    pub placements: BTreeMap<ContentHash, Vec<ClusterId>>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct StepRecord {
-    pub app: AppName,
-    pub stage: Stage,
-    #[serde(flatten)]
-    pub action: ActionRecord,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) enum ActionRecord {
-    #[serde(rename_all = "camelCase")]
-    Apply {
-        manifest: ContentHash,
-        #[serde(default)]
-        existing: Existing,
-        #[serde(default, skip_serializing_if = "Drift::is_default")]
-        drift: Drift,
-    },
-    #[serde(rename_all = "camelCase")]
-    Edit { edit: Edit },
-    #[serde(rename_all = "camelCase")]
-    Request { name: Arc<str>, request: Request },
-}
-
-/// Why stored steps don't make a bundle.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum BundleError {
-    #[error("manifest {0} is not stored")]
-    ManifestMissing(ContentHash),
-    #[error(transparent)]
-    Invalid(#[from] InvalidBundle),
+    pub placements: Placements,
 }
 
 impl Root {
     /// The record of a context's desired state, without its manifests.
     pub(crate) fn of(context: &AppContext, generation: Generation) -> Self {
-        let mut bundles = BTreeMap::new();
-        let mut placements: BTreeMap<ContentHash, Vec<ClusterId>> = BTreeMap::new();
-        for (cluster, bundle) in &context.placements {
-            placements.entry(bundle.hash()).or_default().push(cluster.clone());
-            bundles.entry(bundle.hash()).or_insert_with(|| StepRecord::all(bundle));
-        }
         Self {
             schema: SCHEMA,
             generation,
@@ -122,8 +76,7 @@ impl Root {
             without_results: None,
             labels: Arc::new(context.labels.clone()),
             leaving: BTreeMap::new(),
-            bundles,
-            placements,
+            placements: Placements::of(context),
         }
     }
 
@@ -154,7 +107,6 @@ impl Root {
         self.intent == other.intent
             && self.removal_policy == other.removal_policy
             && self.labels == other.labels
-            && self.bundles == other.bundles
             && self.placements == other.placements
     }
 
@@ -173,21 +125,17 @@ impl Root {
 
     /// The bundle that a cluster is named with, wanted or being removed.
     pub(crate) fn placed(&self, cluster: &ClusterId) -> Option<ContentHash> {
-        let mut placements = self.placements.iter();
-        placements.find(|(_, clusters)| clusters.binary_search(cluster).is_ok()).map(|(hash, _)| *hash)
+        self.placements.of_cluster(cluster)
+    }
+
+    /// The steps of the bundle that a cluster is to hold.
+    pub(crate) fn steps(&self, cluster: &ClusterId) -> &[StepRecord] {
+        self.wanted(cluster).map_or(&[], |bundle| self.placements.steps_of(&bundle))
     }
 
     /// The manifests that its bundles name.
     pub(crate) fn manifests(&self) -> impl Iterator<Item = ContentHash> {
-        self.bundles.keys().flat_map(|bundle| self.manifests_of(bundle))
-    }
-
-    /// The manifests that one of its bundles names.
-    pub(crate) fn manifests_of(&self, bundle: &ContentHash) -> impl Iterator<Item = ContentHash> {
-        self.bundles.get(bundle).into_iter().flatten().filter_map(|step| match &step.action {
-            ActionRecord::Apply { manifest, .. } => Some(*manifest),
-            ActionRecord::Edit { .. } | ActionRecord::Request { .. } => None,
-        })
+        self.placements.bundles().flat_map(|(_, placed)| placed.manifests())
     }
 
     /// True while somebody waits until every worker has read this root, and has no request under way for an older one.
@@ -215,53 +163,11 @@ impl Root {
 
     /// All clusters that are named, wanted or being removed.
     pub(crate) fn clusters(&self) -> impl Iterator<Item = &ClusterId> {
-        self.placements.values().flatten()
+        self.placements.clusters()
     }
 
     /// The same, and the clusters that only claims are left of.
     pub(crate) fn concerned(&self) -> impl Iterator<Item = &ClusterId> {
         self.clusters().chain(self.leaving.keys())
     }
-}
-
-impl StepRecord {
-    /// The steps of a bundle.
-    pub(crate) fn all(bundle: &Bundle) -> Vec<Self> {
-        bundle.steps().iter().map(Self::of).collect()
-    }
-
-    fn of(step: &Step) -> Self {
-        let action = match &step.action {
-            Action::Apply { manifest, existing, drift } => {
-                ActionRecord::Apply { manifest: manifest.hash(), existing: *existing, drift: drift.clone() }
-            }
-            Action::Edit { edit } => ActionRecord::Edit { edit: edit.clone() },
-            Action::Request { name, request } => {
-                ActionRecord::Request { name: name.clone(), request: request.clone() }
-            }
-        };
-        Self { app: step.app.clone(), stage: step.stage, action }
-    }
-}
-
-/// Puts stored steps and manifests together again.
-pub(crate) fn bundle(
-    steps: &[StepRecord],
-    manifests: &BTreeMap<ContentHash, Manifest>,
-) -> Result<Bundle, BundleError> {
-    let steps = steps.iter().map(|step| {
-        let action = match &step.action {
-            ActionRecord::Apply { manifest, existing, drift } => Action::Apply {
-                manifest: manifests.get(manifest).ok_or(BundleError::ManifestMissing(*manifest))?.clone(),
-                existing: *existing,
-                drift: drift.clone(),
-            },
-            ActionRecord::Edit { edit } => Action::Edit { edit: edit.clone() },
-            ActionRecord::Request { name, request } => {
-                Action::Request { name: name.clone(), request: request.clone() }
-            }
-        };
-        Ok(Step { app: step.app.clone(), stage: step.stage, action })
-    });
-    Ok(Bundle::new(steps.collect::<Result<_, BundleError>>()?)?)
 }

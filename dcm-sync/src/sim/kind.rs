@@ -46,6 +46,7 @@ static KINDS: LazyLock<Vec<Kind>> = LazyLock::new(|| {
         kind("", "LimitRange", "limitranges", true, Subdomain),
         kind("", "ServiceAccount", "serviceaccounts", true, Subdomain),
         kind("", "ConfigMap", "configmaps", true, Subdomain),
+        kind("", "Secret", "secrets", true, Subdomain),
         kind("", "Service", "services", true, Label),
         kind("apps", "Deployment", "deployments", true, Subdomain),
         kind("networking.k8s.io", "NetworkPolicy", "networkpolicies", true, Subdomain),

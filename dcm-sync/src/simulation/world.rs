@@ -293,9 +293,9 @@ impl<'a> World<'a> {
             manifests.filter_map(|entry| record::read_manifest(&entry).ok()).collect();
         let manifests = manifests.into_iter().map(|manifest| (manifest.hash(), manifest)).collect();
         let mut placements = BTreeMap::new();
-        for (hash, clusters) in &root.placements {
-            let bundle = Arc::new(record::bundle(root.bundles.get(hash)?, &manifests).ok()?);
-            placements.extend(clusters.iter().map(|cluster| (cluster.clone(), bundle.clone())));
+        for (_, placed) in root.placements.bundles() {
+            let bundle = Arc::new(record::bundle(&placed.steps, &manifests).ok()?);
+            placements.extend(placed.clusters.iter().map(|cluster| (cluster.clone(), bundle.clone())));
         }
         let (labels, removal) = ((*root.labels).clone(), root.removal_policy);
         Some(AppContext { id: id.clone(), labels, removal, placements })

@@ -30,8 +30,12 @@ async fn claimed(world: &World) -> BTreeSet<String> {
 async fn named(world: &World) -> BTreeSet<String> {
     let records = world.records().await;
     let Some(root) = records.get("contexts/lc-1/root") else { return BTreeSet::new() };
-    let placed =
-        root["placements"].as_object().unwrap().values().flat_map(|placed| placed.as_array().unwrap());
+    let bundles = root["placements"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|outline| outline["bundles"].as_array().unwrap());
+    let placed = bundles.flat_map(|bundle| bundle[1].as_array().unwrap());
     let placed = placed.map(|cluster| cluster.as_str().unwrap().to_owned());
     let leaving = root["leaving"].as_object().into_iter().flatten().map(|(cluster, _)| cluster.clone());
     placed.chain(leaving).map(|cluster| cluster.trim_start_matches("sim/").to_owned()).collect()

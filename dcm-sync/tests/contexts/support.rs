@@ -37,8 +37,8 @@ impl World {
     pub(crate) async fn missing(&self) -> BTreeSet<String> {
         let records = self.records().await;
         let Some(root) = records.get("contexts/lc-1/root") else { return BTreeSet::new() };
-        let bundles = root["bundles"].as_object().unwrap().values();
-        let steps = bundles.flat_map(|steps| steps.as_array().unwrap());
+        let outlines = root["placements"].as_array().unwrap().iter();
+        let steps = outlines.flat_map(|outline| outline["steps"].as_array().unwrap());
         let named = steps.map(|step| step["apply"]["manifest"].as_str().unwrap().to_owned());
         named.filter(|hash| !records.contains_key(&format!("manifests/lc-1/{hash}"))).collect()
     }

@@ -11,7 +11,7 @@ use crate::support::{World, cluster, context, id};
 /// Does a worker's part: says that a lane is done.
 async fn finish(world: &World, cluster: &ClusterId, untidy: bool) {
     let root = world.records().await["contexts/lc-1/root"].clone();
-    let bundle = root["placements"].as_object().unwrap().keys().next().unwrap().clone();
+    let bundle = root["placements"][0]["bundles"][0][0].clone();
     let lane = json!({"schema": 1, "state": "done", "bundle": bundle, "generation": root["generation"],
         "attempt": root["attempt"], "fence": 1, "since": "2026-06-01T00:00:00Z", "untidy": untidy});
     let path = Path::new(format!("lanes/lc-1/{cluster}")).unwrap();

@@ -2,6 +2,7 @@
 
 pub(crate) mod apply;
 pub(crate) mod audit;
+pub(crate) mod ca;
 pub(crate) mod cluster;
 pub(crate) mod completions;
 pub(crate) mod context;
@@ -53,6 +54,7 @@ async fn dispatch(global: &Global, command: Command) -> anyhow::Result<Exit> {
     match command {
         Command::Apply(arguments) => apply::run(global, &arguments).await,
         Command::Audit(arguments) => audit::run(global, &arguments).await,
+        Command::Ca(command) => ca::run(global, &command).await,
         Command::Cluster(command) => Box::pin(cluster::run(global, command)).await,
         Command::Completions(arguments) => completions::run(&arguments),
         Command::Context(command) => context::run(global, &command),

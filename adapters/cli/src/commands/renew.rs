@@ -24,15 +24,20 @@ pub(crate) async fn run(global: &Global, arguments: &Arguments) -> anyhow::Resul
     let session = Session::open(global).await?;
     let (cloud, user) = (&arguments.cloud.name, arguments.user.as_ref());
     let renewed = session.clouds().renew(&session.project, cloud, user).await?;
-    if renewed.users.is_empty() {
+    if renewed.generation.is_none() {
         output::note(format_args!("{cloud}: no credential is due"));
     }
     note(&renewed);
     report::wait_for(&session, cloud, &arguments.waiting).await
 }
 
-/// Says whose credentials are renewed.
+/// Says whose credentials are renewed, and which authorities.
 pub(super) fn note(renewed: &Renewed) {
+    for cluster in &renewed.authorities {
+        output::note(format_args!(
+            "{cluster}: its certificate authority is renewed; what the earlier one signed is good until it ends"
+        ));
+    }
     for user in renewed.users.keys() {
         output::note(format_args!("{user}: renewed; the earlier credential is good until it ends"));
     }

@@ -14,7 +14,7 @@ use dcm_core::render::naming::Identity;
 use dcm_core::secret::Secret;
 use dcm_core::service::{
     self, ApplyOutcome, Caller, CloudProgress, CloudStatus, Kind, LogicalClouds, Precondition, Renewed,
-    Revoked,
+    Revoked, ServiceMeshDocument,
 };
 use dcm_core::status::{LaneState, LaneStatus, Progress};
 use dcm_core::subject::Subject;
@@ -135,6 +135,18 @@ impl Clouds<'_> {
         Ok(match self {
             Self::Here(store, _) => store.clouds().subject(project, cloud, user).await?,
             Self::There(clouds) => clouds.subject(project, cloud, user).await?,
+        })
+    }
+
+    /// Its service mesh.
+    pub(crate) async fn service_mesh(
+        &self,
+        project: &ProjectName,
+        cloud: &LogicalCloudName,
+    ) -> Result<ServiceMeshDocument, Error> {
+        Ok(match self {
+            Self::Here(store, _) => store.clouds().service_mesh(project, cloud).await?,
+            Self::There(clouds) => clouds.service_mesh(project, cloud).await?,
         })
     }
 

@@ -173,7 +173,7 @@ async fn a_client_with_the_plugin_is_never_refused_while_its_credential_is_renew
     assert!(ran.err.contains("no credential is due"), "{ran:?}");
 
     let news = renew_later(&installation).await;
-    assert!(matches!(&news[..], [News::Renewed(users)] if users.len() == 2), "{news:?}");
+    assert!(matches!(&news[..], [News::Renewed(renewed)] if renewed.users.len() == 2), "{news:?}");
     for Client { user, holder, asker, identity, said } in &clients {
         until("a newer credential", async || {
             asker.works(cluster).done();

@@ -26,6 +26,7 @@ mod killed;
 mod kubeconfigs;
 mod life;
 mod limits;
+mod mesh;
 mod named;
 mod nothing_left;
 #[cfg(feature = "otlp")]

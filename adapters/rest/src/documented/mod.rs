@@ -102,7 +102,7 @@ fn of_clouds() -> Vec<Described> {
     use Need::{Change, Platform, View};
     use clouds::{
         apply, create, events, get_document, kubeconfig, list, other_bindings, plan, plan_document,
-        put_document, reconcile, remove_other_bindings, renew, resume, status, stop, terminate,
+        put_document, reconcile, remove_other_bindings, renew, resume, service_mesh, status, stop, terminate,
     };
     use users::{credential, revocation, revoke, subject};
     let all = "/v2/projects/{project}/logical-clouds";
@@ -129,6 +129,7 @@ fn of_clouds() -> Vec<Described> {
         post(&below("renew"), Change, renew::handle, renew::describe),
         post(&below("reconcile"), Platform, reconcile::handle, reconcile::describe),
         get(&below("events"), View, events::handle, events::describe),
+        get(&below("service-mesh"), View, service_mesh::handle, service_mesh::describe),
         get(&below("other-bindings"), Change, other_bindings::handle, other_bindings::describe),
         delete(
             &below("other-bindings"),

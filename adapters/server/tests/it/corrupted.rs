@@ -51,7 +51,9 @@ impl Installation {
         let installation = Self::of(2).await;
         let Self { world, .. } = &installation;
         let engine = world.deployment.engine(Acquire::All);
-        world.put(spec(&everything())).await;
+        let mut with_mesh = spec(&everything());
+        with_mesh["serviceMesh"] = json!({});
+        world.put(with_mesh).await;
         world.apply().await;
         world.done().await;
         let (clouds, ann) = (world.deployment.clouds(), UserName::new("ann").unwrap());

@@ -59,6 +59,8 @@ pub(super) struct SnapshotFacts {
     pub(super) version: Version,
     /// Who is to have a credential.
     pub(super) users: Vec<UserName>,
+    /// True for one with certificate authorities of a mesh.
+    pub(super) has_authorities: bool,
 }
 
 impl RootFacts {

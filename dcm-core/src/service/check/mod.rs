@@ -15,13 +15,13 @@ use crate::app_context::Generation;
 use crate::check::{self, Rule, Survey, Suspicion};
 use crate::kubeconfig::Admin;
 use crate::logical_cloud::LogicalCloud;
-use crate::name::{ClusterId, ContextId, UserName};
+use crate::name::{ClusterId, ContextId};
 use crate::port::room::Room;
 use crate::port::store::{Entry, Path, Version};
 
 use super::documents::{
-    ClusterDocument, Contents, ContextOwner, ControllerDocument, CredentialDocument, Deleted, DocumentId,
-    HandedOut, OwnerDocument, Part, RootDocument, Schema, Snapshot, join,
+    AuthorityDocument, ClusterDocument, Contents, ContextOwner, ControllerDocument, CredentialDocument,
+    Deleted, DocumentId, HandedOut, OwnerDocument, Part, RootDocument, Schema, Snapshot, join,
 };
 use super::path::{self, Belonging, Place};
 use facts::{Facts, RootFacts, SnapshotFacts, Stage};
@@ -120,6 +120,11 @@ impl DocumentSurvey {
                 let is = read::<CredentialDocument>(entry)?.user;
                 placed(entry, is == user, is)
             }
+            path::Of::Authority(cluster) => {
+                let is = read::<AuthorityDocument>(entry)?.cluster;
+                let shown = is.as_ref().map_or_else(|| "the root".to_owned(), ToString::to_string);
+                placed(entry, is == cluster, shown)
+            }
             path::Of::HandedOut(user) => {
                 let is = read::<HandedOut>(entry)?.user;
                 placed(entry, is == user, is)
@@ -159,8 +164,12 @@ impl DocumentSurvey {
     fn take_snapshot(&mut self, entry: &Entry, place: Place, id: DocumentId) -> Taken {
         let snapshot: Snapshot = read(entry)?;
         unaltered(entry, &id)?;
-        let users: Vec<UserName> = snapshot.credentials.into_keys().collect();
-        let facts = SnapshotFacts { path: entry.path.clone(), version: entry.version, users };
+        let facts = SnapshotFacts {
+            path: entry.path.clone(),
+            version: entry.version,
+            users: snapshot.credentials.into_keys().collect(),
+            has_authorities: snapshot.authorities.is_some(),
+        };
         self.facts.snapshots.entry(place).or_default().insert(id, facts);
         Ok(())
     }

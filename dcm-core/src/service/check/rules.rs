@@ -16,7 +16,7 @@ pub(super) fn judge(facts: &Facts, suspicions: &mut Vec<Suspicion>) {
         match &root.stage {
             Stage::Standing(standing) => {
                 named_is_there(facts, root, standing, suspicions);
-                credentials_are_there(facts, root, standing, suspicions);
+                keys_are_there(facts, root, standing, suspicions);
                 if !standing.is_terminated {
                     nothing_is_left(facts, root, standing, suspicions);
                 }
@@ -76,16 +76,14 @@ fn parts_are_there(facts: &Facts, root: &RootFacts, contents: &DocumentId, suspi
     }
 }
 
-fn credentials_are_there(
-    facts: &Facts,
-    root: &RootFacts,
-    standing: &Standing,
-    suspicions: &mut Vec<Suspicion>,
-) {
+/// The credentials that snapshots name, and the root authority of their mesh.
+fn keys_are_there(facts: &Facts, root: &RootFacts, standing: &Standing, suspicions: &mut Vec<Suspicion>) {
     let place = &root.place;
     let snapshots = facts.snapshots.get(place).into_iter().flatten();
     for (_, snapshot) in snapshots.filter(|(id, _)| standing.snapshots.contains(*id)) {
-        for path in snapshot.users.iter().map(|user| place.credential(user)) {
+        let credentials = snapshot.users.iter().map(|user| place.credential(user));
+        let root_authority = snapshot.has_authorities.then(|| place.root_authority());
+        for path in credentials.chain(root_authority) {
             if !facts.there.contains_key(&path) {
                 let what = format!("{path} is not there");
                 let suspicion = Suspicion::new(&snapshot.path, snapshot.version, Rule::Missing, what);

@@ -1,5 +1,6 @@
 //! The documents of the services, as they are stored.
 
+mod authority;
 mod cluster;
 mod controller;
 mod credential;
@@ -10,6 +11,7 @@ mod part;
 mod root;
 mod snapshot;
 
+pub(super) use authority::AuthorityDocument;
 pub(super) use cluster::{ClusterDocument, endpoint};
 pub(super) use controller::ControllerDocument;
 pub(super) use credential::{CredentialDocument, EarlierCredential, Material, OneCredential};

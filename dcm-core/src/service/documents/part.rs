@@ -28,6 +28,7 @@ pub(in crate::service) enum PartKind {
     Reference,
     KeyValues,
     Manifest,
+    ServiceMesh,
 }
 
 impl PartKind {
@@ -42,6 +43,7 @@ impl PartKind {
             Self::Reference => "references",
             Self::KeyValues => "key-values",
             Self::Manifest => "manifests",
+            Self::ServiceMesh => "service-mesh",
         }
     }
 }
@@ -83,6 +85,8 @@ pub(in crate::service) fn split(draft: Draft) -> Result<BTreeMap<PartKey, Value>
         parts.parts.insert((PartKind::KeyValues, values.name.clone()), values.to_value());
     }
     parts.add(PartKind::Manifest, std::mem::take(&mut spec.manifests), manifest_name)?;
+    let mesh = spec.service_mesh.take();
+    parts.add(PartKind::ServiceMesh, mesh.into_iter().collect(), |_| metadata.name.clone())?;
     let namespace = SpecDraft {
         namespace: spec.namespace.take(),
         labels: std::mem::take(&mut spec.labels),
@@ -138,6 +142,7 @@ pub(in crate::service) fn join(
             PartKind::Reference => lists.clusters.push(serde_json::from_value(spec)?),
             PartKind::KeyValues => lists.key_values.push(serde_json::from_value(spec)?),
             PartKind::Manifest => lists.manifests.push(spec),
+            PartKind::ServiceMesh => lists.service_mesh = Some(serde_json::from_value(spec)?),
         }
     }
     whole.spec = SpecDraft {
@@ -149,6 +154,7 @@ pub(in crate::service) fn join(
         clusters: lists.clusters,
         key_values: lists.key_values,
         manifests: lists.manifests,
+        service_mesh: lists.service_mesh,
         ..whole.spec
     };
     Ok(whole)

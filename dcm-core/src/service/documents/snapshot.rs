@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::hash::ContentHash;
 use crate::logical_cloud::{ClusterReference, Epoch, LogicalCloudUid, Serial};
 use crate::name::{LogicalCloudName, Namespace, ProjectName, UserName};
 use crate::port::synchronizer::Condition;
@@ -28,6 +29,9 @@ pub(in crate::service) struct Snapshot {
     pub namespace: Option<Namespace>,
     /// Which credential each user is to have.
     pub credentials: BTreeMap<UserName, CredentialId>,
+    /// Digest of the fingerprints of its mesh's authorities; none without a mesh.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub authorities: Option<ContentHash>,
     /// On which it is handed over, whoever does that.
     #[serde(default, skip_serializing_if = "is_always")]
     pub condition: Condition,
@@ -53,6 +57,7 @@ impl Snapshot {
             && self.selected == other.selected
             && self.namespace == other.namespace
             && self.credentials == other.credentials
+            && self.authorities == other.authorities
     }
 }
 

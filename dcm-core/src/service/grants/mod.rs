@@ -9,7 +9,7 @@ mod systems;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::logical_cloud::{Draft, Level, LogicalCloud, Permission, UserType};
+use crate::logical_cloud::{Draft, Level, LogicalCloud, Permission, ServiceMesh, UserType};
 use crate::name::UserName;
 use crate::refusal::{Path, Refusal};
 
@@ -78,16 +78,19 @@ fn reserved_namespace(
     before: Option<&LogicalCloud>,
     after: &LogicalCloud,
 ) -> Option<Refusal> {
-    let namespace = after.namespace()?;
-    if before.and_then(LogicalCloud::namespace) == Some(namespace) {
-        return None;
-    }
-    let pattern = limits.reserved.namespace(namespace.as_str())?;
+    let mesh = |cloud| LogicalCloud::service_mesh(cloud).map(ServiceMesh::namespace);
+    let own = (after.namespace(), before.and_then(LogicalCloud::namespace), "namespace");
+    let of_mesh = (mesh(after), before.and_then(mesh), "serviceMesh");
+    let mut new = [own, of_mesh].into_iter().filter(|(after, before, _)| after != before);
+    let (namespace, pattern, field) = new.find_map(|(namespace, _, field)| {
+        let namespace = namespace?;
+        Some((namespace, limits.reserved.namespace(namespace.as_str())?, field))
+    })?;
     let rule = format!(
         "a namespace of a system ({pattern}) can't be granted by this caller: take another name, or ask a platform admin to make the \
          logical cloud; the setting projectAdmins.reservedNamespaces adds to the list"
     );
-    let path = Path::root().field("spec").field("namespace").to_string();
+    let path = Path::root().field("spec").field(field).to_string();
     Some(Refusal { path, value: namespace.to_string(), rule })
 }
 

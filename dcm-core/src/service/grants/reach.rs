@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::logical_cloud::LogicalCloud;
+use crate::logical_cloud::{LogicalCloud, ServiceMesh};
 use crate::name::ClusterId;
 use crate::pod_security::PodSecurityLevel;
 use crate::refusal::{Path, Refusal};
@@ -59,7 +59,9 @@ fn extension(before: &LogicalCloud, after: &LogicalCloud, order: &Order) -> Opti
 
 /// What of a cloud this caller could not make from nothing, in words.
 fn strong(limits: &Limits, cloud: &LogicalCloud) -> Option<String> {
-    let namespace = cloud.namespace().filter(|name| limits.reserved.namespace(name.as_str()).is_some());
+    let of_mesh = cloud.service_mesh().map(ServiceMesh::namespace);
+    let mut namespaces = cloud.namespace().into_iter().chain(of_mesh);
+    let namespace = namespaces.find(|name| limits.reserved.namespace(name.as_str()).is_some());
     let namespace = namespace.map(|name| format!("the namespace {name}"));
     let label = || strong_label(limits, cloud).map(|key| format!("the label {key}"));
     let permission = || {

@@ -369,7 +369,7 @@ fn fields() -> Vec<BadDocument> {
             spec("user: [{name: a}]"),
             Schema,
             &[
-                "document 1, line 6, column 3: spec.user: unknown field; expected one of clusterSelector, clusters, containerDefaults, keyValues, labels, level, manifests, namespace, objectPolicies, permissions, quotas, removal, users; did you mean users?",
+                "document 1, line 6, column 3: spec.user: unknown field; expected one of clusterSelector, clusters, containerDefaults, keyValues, labels, level, manifests, namespace, objectPolicies, permissions, quotas, removal, serviceMesh, users; did you mean users?",
             ],
         ),
         bad(
@@ -433,7 +433,7 @@ fn fields() -> Vec<BadDocument> {
             spec(r#""name: a\ntype: token": b"#),
             Schema,
             &[
-                r#"document 1, line 6, column 3: spec["name: a\ntype: token"]: unknown field; expected one of clusterSelector, clusters, containerDefaults, keyValues, labels, level, manifests, namespace, objectPolicies, permissions, quotas, removal, users"#,
+                r#"document 1, line 6, column 3: spec["name: a\ntype: token"]: unknown field; expected one of clusterSelector, clusters, containerDefaults, keyValues, labels, level, manifests, namespace, objectPolicies, permissions, quotas, removal, serviceMesh, users"#,
             ],
         ),
         bad(
@@ -681,6 +681,22 @@ fn namespaces_levels_and_labels() -> Vec<BadDocument> {
             ],
         ),
         bad(
+            "a key of a mesh that no authority can have",
+            spec("serviceMesh: {key: ed25519}"),
+            Schema,
+            &[
+                r#"document 1, line 6, column 17: spec.serviceMesh.key: must be ecdsa-p256, rsa-2048, rsa-3072 or rsa-4096 (found "ed25519")"#,
+            ],
+        ),
+        bad(
+            "a mesh in the namespace of the logical cloud",
+            spec("namespace: istio-bad\n  serviceMesh: {}"),
+            Reader,
+            &[
+                r#"document 1, line 7, column 3: spec.serviceMesh: the namespace of the mesh must differ from that of the logical cloud; give the cloud another one (found "istio-bad")"#,
+            ],
+        ),
+        bad(
             "an unknown way with existing namespaces",
             spec("objectPolicies: {Namespace: {existing: take}}"),
             Schema,
@@ -741,7 +757,7 @@ fn namespaces_levels_and_labels() -> Vec<BadDocument> {
         bad(
             "an admin cloud with users and more",
             spec(
-                "level: admin\n  namespace: a\n  objectPolicies: {Namespace: {existing: adopt}}\n  containerDefaults: {limits: {cpu: 1}}\n  labels: {a: b}\n  users: [{name: a}]\n  permissions: [{name: a, apiGroups: [''], resources: [pods], verbs: [get]}]\n  quotas: [{name: a, hard: {pods: 1}}]\n  manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]",
+                "level: admin\n  namespace: a\n  objectPolicies: {Namespace: {existing: adopt}}\n  containerDefaults: {limits: {cpu: 1}}\n  labels: {a: b}\n  users: [{name: a}]\n  permissions: [{name: a, apiGroups: [''], resources: [pods], verbs: [get]}]\n  quotas: [{name: a, hard: {pods: 1}}]\n  manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: a}}]\n  serviceMesh: {}",
             ),
             Schema,
             &[
@@ -753,6 +769,7 @@ fn namespaces_levels_and_labels() -> Vec<BadDocument> {
                 "document 1, line 12, column 3: spec.permissions: an admin cloud uses its clusters as they are and has none of this",
                 "document 1, line 13, column 3: spec.quotas: an admin cloud uses its clusters as they are and has none of this",
                 "document 1, line 14, column 3: spec.manifests: an admin cloud uses its clusters as they are and has none of this",
+                "document 1, line 15, column 3: spec.serviceMesh: an admin cloud uses its clusters as they are and has none of this",
             ],
         ),
         bad(

@@ -326,6 +326,11 @@ async fn a_limited_caller_takes_no_namespace_of_a_system_and_sets_none_of_its_la
     named["metadata"]["name"] = "flux-system".into();
     named["spec"].as_object_mut().unwrap().remove("namespace");
     assert!(refused(&world, named).await.starts_with("spec.namespace: "), "by the name of the cloud");
+    let mut meshed = draft();
+    meshed["metadata"]["name"] = "system".into();
+    meshed["spec"]["serviceMesh"] = json!({});
+    let error = refused(&world, meshed).await;
+    assert!(error.starts_with("spec.serviceMesh: a namespace of a system (istio-system) "), "{error}");
     for key in [
         "openshift.io/run-level",
         "admission.gatekeeper.sh/ignore",
@@ -436,6 +441,20 @@ async fn what_a_platform_admin_has_granted_holds_for_the_clusters_and_the_namesp
         assert!(refused(&world, selecting).await.starts_with("spec.clusterSelector: "), "{what}");
         world.put(wanted).await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn the_reserved_namespace_of_a_mesh_stays_on_the_clusters_that_it_was_made_for() {
+    let world = World::new(true).await;
+    let mut meshed = labelled(&json!({"pod-security.kubernetes.io/enforce": "baseline"}));
+    meshed["spec"]["serviceMesh"] = json!({});
+    world.put(meshed.clone()).await.unwrap();
+    let mut limits = Limits::default();
+    limits.reserved.namespaces.push("istio-*".parse().unwrap());
+    let world = World { caller: Caller::new("tenant").limited(limits), ..world };
+    meshed["spec"]["clusters"].as_array_mut().unwrap().push(json!({"provider": "sim", "cluster": "three"}));
+    let error = refused(&world, meshed).await;
+    assert!(error.contains("(the namespace istio-shop)"), "{error}");
 }
 
 #[tokio::test]

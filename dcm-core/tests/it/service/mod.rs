@@ -16,6 +16,7 @@ mod foreseeing;
 mod grants;
 mod life;
 mod looking;
+mod mesh;
 mod moved;
 mod planned;
 mod projects;

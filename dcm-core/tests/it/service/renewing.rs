@@ -10,7 +10,7 @@ use dcm_core::pki::SystemKeys;
 use dcm_core::port::clock::{Clock as _, Random as _};
 use dcm_core::port::key_source::KeySource as _;
 use dcm_core::port::synchronizer::{Error as Failure, STOP_LIMIT};
-use dcm_core::service::{Agenda, ApplyOutcome, Error, News};
+use dcm_core::service::{Agenda, ApplyOutcome, Error, News, Renewed};
 use dcm_core::status::{Cause, Reason};
 use futures::future::join;
 use serde_json::json;
@@ -63,7 +63,7 @@ async fn certificate(world: &World, reference: &str) -> (String, usize) {
 async fn round(world: &World, agenda: &mut Agenda) -> (Vec<String>, u64) {
     let round = world.clouds.tend(&world.caller, agenda).await.unwrap();
     let told = round.events.into_iter().map(|event| match event.what {
-        News::Renewed(users) => format!("{} renewed", users.len()),
+        News::Renewed(Renewed { users, .. }) => format!("{} renewed", users.len()),
         News::Ending(user, ending) => format!("{user} ends at {} on {}", ending.at, ending.clusters),
         News::Deleted => "deleted".to_owned(),
         News::Failed(error) => format!("failed: {error}"),

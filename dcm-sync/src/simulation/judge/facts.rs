@@ -263,15 +263,14 @@ impl Facts {
         self.asked.entry((context.clone(), root.attempt)).or_insert(now);
         let mut named = BTreeSet::new();
         for cluster in root.clusters() {
-            let bundle = root.wanted(cluster).and_then(|hash| root.bundles.get(&hash));
-            named.extend(bundle.into_iter().flatten().filter_map(|step| match &step.action {
+            named.extend(root.steps(cluster).iter().filter_map(|step| match &step.action {
                 ActionRecord::Request { name, .. } => Some(path::result(context, cluster, name)),
                 ActionRecord::Apply { .. } | ActionRecord::Edit { .. } => None,
             }));
         }
         let prefix = path::results(context);
         self.results.retain(|path| !prefix.contains(path) || named.contains(path));
-        let steps = root.bundles.values().flatten();
+        let steps = root.placements.steps();
         let keys = steps.flat_map(|step| match &step.action {
             ActionRecord::Apply { manifest, .. } => vec![self.key(manifest).cloned()],
             ActionRecord::Edit { edit } => vec![Some(edit.target.key()), edit.service().map(|(_, key)| key)],

@@ -24,6 +24,8 @@ pub(crate) enum Confined {
     Standard,
     /// To what privileged ones need, too.
     Privileged,
+    /// To what standard ones with a service mesh need.
+    Mesh,
     /// By the role alone: under the guard, no namespace can be adopted.
     Unguarded,
 }
@@ -34,6 +36,7 @@ impl Confined {
         match self {
             Self::Standard => "dcm-standard",
             Self::Privileged => "dcm-privileged",
+            Self::Mesh => "dcm-mesh",
             Self::Unguarded => "dcm-unguarded",
         }
     }
@@ -68,7 +71,11 @@ impl Confined {
     /// The role and the guard, for the group.
     fn printed(self) -> String {
         let (person, group) = (User::new(), self.group());
-        let file = person.write("manifests.yaml", &manifests().to_string());
+        let mut document = manifests();
+        if self == Self::Mesh {
+            document["spec"]["serviceMesh"] = json!({});
+        }
+        let file = person.write("manifests.yaml", &document.to_string());
         let mut arguments = vec!["cluster", "role", "--level", self.level(), "--name", group, "-o", "json"];
         arguments.extend(["--for", file.to_str().unwrap()]);
         if self != Self::Unguarded {

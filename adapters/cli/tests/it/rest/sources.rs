@@ -54,6 +54,7 @@ const ADDED: &[&str] = &[
     "POST /v2/projects/{project}/logical-clouds/{cloud}/renew",
     "POST /v2/projects/{project}/logical-clouds/{cloud}/reconcile",
     "GET /v2/projects/{project}/logical-clouds/{cloud}/events",
+    "GET /v2/projects/{project}/logical-clouds/{cloud}/service-mesh",
     "GET POST /v2/projects/{project}/logical-clouds/{cloud}/users",
     "GET PUT DELETE /v2/projects/{project}/logical-clouds/{cloud}/users/{name}",
     "GET /v2/projects/{project}/logical-clouds/{cloud}/users/{name}/credential",

@@ -17,6 +17,7 @@ pub(super) mod reconcile;
 pub(super) mod remove_other_bindings;
 pub(super) mod renew;
 pub(super) mod resume;
+pub(super) mod service_mesh;
 pub(super) mod status;
 pub(super) mod stop;
 pub(super) mod terminate;

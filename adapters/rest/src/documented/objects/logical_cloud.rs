@@ -7,7 +7,9 @@
 use std::collections::BTreeMap;
 
 use dcm_core::logical_cloud::life_cycle::{LifeCycle, Progress, State};
-use dcm_core::logical_cloud::{Draft, LogicalCloud, MetadataDraft, PermissionDraft, UserDraft};
+use dcm_core::logical_cloud::{
+    Draft, LogicalCloud, MetadataDraft, PermissionDraft, ServiceMeshDraft, UserDraft,
+};
 use dcm_core::name::LogicalCloudName;
 use dcm_core::refusal::{Checks, Path};
 use dcm_core::service::{self, Error};
@@ -48,6 +50,9 @@ struct LogicalCloudSpec {
     /// The first user.
     #[serde(skip_serializing_if = "Option::is_none")]
     user: Option<FirstUser>,
+    /// Its service mesh. Absent in a change: as it is; a declarative document without one takes it away.
+    #[serde(rename = "serviceMesh", skip_serializing_if = "Option::is_none")]
+    service_mesh: Option<ServiceMeshDraft>,
     /// The names of its cluster references. Ignored in a change.
     #[serde(skip_serializing_if = "Option::is_none")]
     clusters: Option<Vec<String>>,
@@ -72,6 +77,10 @@ impl Shaped for LogicalCloudBody {
         ("/properties/spec/properties/namespace", "/properties/spec/properties/namespace"),
         ("/properties/spec/properties/level", "/properties/spec/properties/level"),
         ("/properties/spec/properties/labels", "/properties/spec/properties/labels"),
+        (
+            "/properties/spec/properties/serviceMesh/properties/key",
+            "/properties/spec/properties/serviceMesh/properties/key",
+        ),
         (
             "/properties/spec/properties/user/properties/user-name",
             "/properties/spec/properties/users/items/properties/name",
@@ -106,12 +115,13 @@ impl LogicalCloudBody {
         current: Option<&LogicalCloud>,
     ) -> Result<Draft, Error> {
         let mut draft = current.map_or_else(Draft::default, LogicalCloud::to_draft);
-        let LogicalCloudSpec { namespace, level, labels, user, clusters: _ } = self.spec;
+        let LogicalCloudSpec { namespace, level, labels, user, service_mesh, clusters: _ } = self.spec;
         draft.metadata = MetadataDraft { name: name.to_string(), ..self.metadata.unwrap_or(draft.metadata) };
         let spec = &mut draft.spec;
         spec.namespace = namespace.or(spec.namespace.take());
         spec.level = level.or(spec.level.take());
         spec.labels = labels.unwrap_or(std::mem::take(&mut spec.labels));
+        spec.service_mesh = service_mesh.or(spec.service_mesh.take());
         if let Some(user) = user {
             user.put_into(&mut draft)?;
         }
@@ -132,8 +142,8 @@ impl LogicalCloudBody {
         let clusters = Some(references.collect());
         let user = spec.users.into_iter().next().map(|user| FirstUser::of(user, spec.permissions));
         let labels = Some(spec.labels).filter(|labels| !labels.is_empty());
-        let (namespace, level) = (spec.namespace, spec.level);
-        let spec = LogicalCloudSpec { namespace, level, labels, user, clusters };
+        let (namespace, level, service_mesh) = (spec.namespace, spec.level, spec.service_mesh);
+        let spec = LogicalCloudSpec { namespace, level, labels, user, service_mesh, clusters };
         Self { metadata: Some(metadata), spec }
     }
 
@@ -214,7 +224,7 @@ impl Fields {
                 field => format!("{at}.{field}"),
             });
         }
-        let own = ["metadata", "spec.namespace", "spec.level", "spec.labels"];
+        let own = ["metadata", "spec.namespace", "spec.level", "spec.labels", "spec.serviceMesh"];
         own.iter().any(|field| path.starts_with(field)).then(|| path.to_owned())
     }
 }
@@ -364,6 +374,7 @@ mod tests {
         for (path, field) in [
             ("metadata.name", "metadata.name"),
             ("spec.labels[\"a.b\"]", "spec.labels[\"a.b\"]"),
+            ("spec.serviceMesh.key", "spec.serviceMesh.key"),
             ("spec.users[0].name", "spec.user.user-name"),
             ("spec.users[0].type", "spec.user.type"),
             ("spec.users[0].key", ""),

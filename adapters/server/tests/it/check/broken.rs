@@ -167,9 +167,9 @@ async fn what_is_named_and_not_there() {
         finds(&store, expected).await;
     }
     let store = Installation::at_rest().await;
-    store.edit("contexts/", "", |root| root["bundles"] = json!({})).await;
+    store.edit("contexts/", "", |root| root["placements"][0]["differ"] = json!([0])).await;
     let found = store.found().await;
-    assert!(found.contains(&("contexts".into(), Rule::Missing)), "{found:?}");
+    assert!(found.contains(&("contexts".into(), Rule::Unreadable)), "{found:?}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -42,6 +42,7 @@ const FORMS: [(&str, &[&str]); 5] = [
             "permissions",
             "quotas",
             "references",
+            "service-mesh",
             "users",
         ],
     ),

@@ -53,6 +53,30 @@ pub(super) fn selecting() -> Value {
     selecting
 }
 
+/// With a service mesh.
+pub(super) fn woven() -> Value {
+    let mut woven = first();
+    woven["spec"]["serviceMesh"] = json!({});
+    woven
+}
+
+/// With a service mesh on other clusters, and with other keys.
+pub(super) fn woven_elsewhere() -> Value {
+    let mut woven = woven();
+    woven["spec"]["serviceMesh"]["key"] = "rsa-2048".into();
+    woven["spec"]["clusters"] = json!([{"name": "r3", "provider": "sim", "cluster": "three"}]);
+    woven
+}
+
+/// With a service mesh and without users, so that nothing else is due.
+pub(super) fn woven_for_nobody() -> Value {
+    let mut woven = woven();
+    for list in ["users", "permissions"] {
+        woven["spec"].as_object_mut().unwrap().remove(list);
+    }
+    woven
+}
+
 /// Another cloud in the same namespace.
 pub(super) fn rival() -> Value {
     let mut rival = first();

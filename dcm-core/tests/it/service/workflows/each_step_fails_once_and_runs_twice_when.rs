@@ -5,7 +5,10 @@ use dcm_core::service::{PartDraft, PartName, Remains};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::drafts::{edited, first, rival, selecting, short_lived, with_more_rights, without_ann};
+use super::drafts::{
+    edited, first, rival, selecting, short_lived, with_more_rights, without_ann, woven, woven_elsewhere,
+    woven_for_nobody,
+};
 use super::outcome::Numbers;
 use super::stage::Behind::{Fake, Records};
 use super::step::Step::{self, *};
@@ -21,6 +24,9 @@ const WRITTEN: &[Step] = &[PutProject(""), Register("one"), Register("two"), Reg
 /// A cloud that is on its clusters.
 const STANDING: &[Step] =
     &[PutProject(""), Register("one"), Register("two"), Register("three"), Put(first), Apply, Finish];
+
+/// Seconds after which two thirds of a year are over.
+const AUTHORITIES_ARE_DUE: u64 = 250 * 24 * 3600;
 
 const CAREFULLY: Removal = Removal {
     delete_contents: false,
@@ -155,6 +161,35 @@ async fn editing_the_parts_of_a_cloud() {
         Apply,
     ];
     holds(Fake, &Workflow { before: WRITTEN, steps, numbers: Numbers::Same }).await;
+}
+
+#[tokio::test]
+async fn a_mesh_comes_goes_and_comes_back() {
+    let steps = &[
+        Put(woven),
+        Apply,
+        Finish,
+        Put(first),
+        Apply,
+        Finish,
+        Put(woven),
+        Apply,
+        Finish,
+        Put(woven_elsewhere),
+        Apply,
+        Finish,
+        Terminate(CAREFULLY),
+        Finish,
+        Delete,
+    ];
+    holds(Fake, &Workflow { before: FURNISHED, steps, numbers: Numbers::Same }).await;
+}
+
+#[tokio::test]
+async fn authorities_of_a_mesh_are_renewed() {
+    let steps =
+        &[Put(woven_for_nobody), Apply, Finish, At(AUTHORITIES_ARE_DUE), RenewWhatIsDue, Finish, Apply];
+    holds(Fake, &Workflow { before: FURNISHED, steps, numbers: Numbers::Later }).await;
 }
 
 #[tokio::test]

@@ -68,7 +68,7 @@ pub(super) fn nothing_is_approved_that_we_did_not_ask_for(
     };
     let Deed::Changed(Verb::Approve, Written { key, .. }) = deed else { return Ok(()) };
     let Some(root) = scene.facts.root(context, *generation) else { return Ok(()) };
-    let is_asked_for = root.bundles.values().flatten().any(|step| match &step.action {
+    let is_asked_for = root.placements.steps().any(|step| match &step.action {
         ActionRecord::Request { request: Request::Certificate(request), .. } => {
             request.object() == *key
                 && certificate_manifest(request)
@@ -122,7 +122,7 @@ fn names(scene: &Scene<'_>, sent: &Sent) -> BTreeSet<Arc<str>> {
 
 /// The names of an app context's requests for a credential.
 fn requests<'a>(root: &'a record::Root, asked: &'a Asked) -> impl Iterator<Item = &'a Arc<str>> {
-    root.bundles.values().flatten().filter_map(move |step| {
+    root.placements.steps().filter_map(move |step| {
         let ActionRecord::Request { name, request } = &step.action else { return None };
         let is_it = match (request, asked) {
             (Request::Certificate(wanted), Asked::Certificate(object)) => wanted.object_name == *object,

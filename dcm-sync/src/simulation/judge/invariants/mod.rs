@@ -133,7 +133,7 @@ pub(super) fn is_late(scene: &Scene<'_>, handled: &Handled) -> bool {
 
 /// The manifests that a lane's record speaks of, as far as the root still has them.
 fn wanted(lane: &Lane, root: &record::Root) -> Option<BTreeSet<ContentHash>> {
-    Some(root.manifests_of(&lane.bundle?).collect())
+    Some(root.placements.steps_of(&lane.bundle?).iter().filter_map(record::StepRecord::manifest).collect())
 }
 
 fn objects(scene: &Scene<'_>, cluster: &ClusterId) -> Vec<Object> {

@@ -159,8 +159,7 @@ pub(super) fn no_lane_takes_what_another_wants(scene: &Scene<'_>, event: &Event)
         Deed::Changed(..) | Deed::Created(_) | Deed::Token(_) => return Ok(()),
     };
     let wants = |root: &Root| {
-        let steps = root.wanted(cluster).and_then(|bundle| root.bundles.get(&bundle)).into_iter().flatten();
-        steps.into_iter().any(|step| match &step.action {
+        root.steps(cluster).iter().any(|step| match &step.action {
             ActionRecord::Apply { manifest, .. } => scene.facts.key(manifest) == Some(key),
             ActionRecord::Edit { .. } | ActionRecord::Request { .. } => false,
         })
@@ -205,8 +204,7 @@ pub(super) fn one_clouds_objects_change_nothing_of_another(
 
 /// True when a cluster is to hold an object, whoever made it.
 fn takes_over(scene: &Scene<'_>, root: &Root, cluster: &ClusterId, key: &ObjectKey) -> bool {
-    let steps = root.wanted(cluster).and_then(|bundle| root.bundles.get(&bundle));
-    steps.into_iter().flatten().any(|step| match &step.action {
+    root.steps(cluster).iter().any(|step| match &step.action {
         ActionRecord::Apply { manifest, existing, .. } => {
             *existing != Existing::Refuse && scene.facts.key(manifest) == Some(key)
         }

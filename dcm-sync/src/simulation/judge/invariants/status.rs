@@ -120,7 +120,7 @@ fn everything_is_recorded(
     lane: &Lane,
 ) -> Result<(), String> {
     let root = scene.facts.root(context, lane.generation);
-    let steps = root.zip(lane.bundle).and_then(|(root, bundle)| root.bundles.get(&bundle));
+    let steps = root.zip(lane.bundle).map(|(root, bundle)| root.placements.steps_of(&bundle));
     for step in steps.into_iter().flatten() {
         match &step.action {
             ActionRecord::Apply { manifest, .. } => {
