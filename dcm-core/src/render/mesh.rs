@@ -6,7 +6,6 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::authority::CaCerts;
 use crate::logical_cloud::ServiceMesh;
 use crate::name::ClusterId;
 use crate::secret::Secret;
@@ -38,9 +37,9 @@ impl CaFiles {
     }
 }
 
-impl From<CaCerts<'_>> for CaFiles {
-    fn from(certs: CaCerts<'_>) -> Self {
-        Self(certs.files().into())
+impl From<[(&'static str, Secret); 4]> for CaFiles {
+    fn from(files: [(&'static str, Secret); 4]) -> Self {
+        Self(files.into())
     }
 }
 

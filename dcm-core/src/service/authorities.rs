@@ -192,7 +192,7 @@ impl Authorities {
     pub(super) fn files(&self) -> BTreeMap<ClusterId, CaFiles> {
         self.clusters
             .iter()
-            .map(|(cluster, authority)| (cluster.clone(), authority.ca_certs().into()))
+            .map(|(cluster, authority)| (cluster.clone(), authority.ca_certs().files().into()))
             .collect()
     }
 
