@@ -16,7 +16,7 @@ pub(super) fn check(text: Option<&str>, at: &Path, checks: &mut Checks) -> Optio
     found
 }
 
-/// What a message shows of the name of a type: nothing of what is none, as somebody may have pasted the private key.
+/// The part of a wrong name that a message may show. A text that can't be such a name is left out, as it may be the private key.
 pub(super) fn shown(text: &str) -> &str {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if text.len() <= SHOWN_MAX && text.bytes().all(is_plain) { text } else { "" }

@@ -74,8 +74,8 @@ pub enum Condition {
     /// On that of the desired state before it, for each cluster that has not come to its end: for what nobody has looked at
     /// anew, such as newer credentials.
     AsBefore,
-    /// It is still what was planned: of the same generation, for the same clusters, whatever the values of Secrets. And no cluster is written to that is not
-    /// in the state for which it was planned any more: what differs there stands in the status
+    /// It is still what was planned: of the same generation, for the same clusters, whatever the values of Secrets. And no cluster is written to
+    /// that is not in the state for which it was planned any more: what differs there stands in the status
     /// ([`Reason::PlanStale`](crate::status::Reason::PlanStale)), until somebody applies or removes it anew.
     AsPlanned(PlannedState),
 }

@@ -43,7 +43,7 @@ impl From<[(&'static str, Secret); 4]> for CaFiles {
     }
 }
 
-/// Renders what a mesh has on a cluster; none: on any.
+/// Renders what a mesh has on a cluster. Without a cluster it is what all clusters have.
 pub(super) fn render(
     mesh: &ServiceMesh,
     cluster: Option<&ClusterId>,

@@ -16,11 +16,11 @@
 //! | 4 | Namespace of the mesh | trouble with it holds up nothing else |
 //! | 5 | Secret `cacerts` | lives in that namespace |
 //!
-//! Certificates are asked for from the second stage on, since the signer takes its time, and collected in the last.
+//! Certificates are asked for from stage 1 on, since the signer takes its time, and collected in stage 3.
 //!
-//! What may fail by somebody else's doing is in the last stage, where nothing waits for it: a signer may be silent, a
-//! manifest broken, and another namespace missing. A binding there may meet the cluster before its role; without the
-//! right `bind` it is refused once, and made when it is tried again.
+//! What other clients can cause to fail is in stage 3, where only the mesh waits for it: a signer may be silent, a manifest broken, and another
+//! namespace missing. A binding there may meet the cluster before its role; without the right `bind` it is refused once, and made when it is
+//! tried again.
 //!
 //! Extra manifests go to the stage of their kind. Removal goes the other way: rights end before what they were about.
 
@@ -54,7 +54,7 @@ use crate::manifest::{InvalidManifest, Manifest};
 use crate::name::{AppName, ClusterId, Namespace};
 use naming::Identity;
 
-/// The one app of a logical cloud's app context.
+/// The app of a logical cloud, but for its mesh.
 pub const APP: &str = "logical-cloud";
 
 /// The cloud's namespace.
@@ -63,7 +63,7 @@ pub const STAGE_NAMESPACE: Stage = Stage(0);
 pub const STAGE_BASE: Stage = Stage(1);
 /// Who may do what.
 pub const STAGE_RIGHTS: Stage = Stage(2);
-/// Requests for credentials, extra manifests, and rights in other namespaces: what nothing waits for.
+/// Requests for credentials, extra manifests, and rights in other namespaces: only a mesh waits for them.
 pub const STAGE_LAST: Stage = Stage(3);
 
 /// The namespace of the mesh. Whatever is in the way of a mesh holds up no namespace, no right and no credential.

@@ -192,12 +192,11 @@ impl<'a> Identity<'a> {
 pub fn network(cluster: &ClusterId) -> String {
     let readable = format!("{}.{}", cluster.provider, cluster.cluster);
     // With a dot in the provider's name it could be another cluster's.
-    if readable.len() <= DNS_LABEL_MAX && !cluster.provider.as_str().contains('.') {
-        return readable;
+    if cluster.provider.as_str().contains('.') {
+        with_hash(&readable, &ContentHash::of_bytes(cluster.to_string().as_bytes()), DNS_LABEL_MAX)
+    } else {
+        label_value(&readable)
     }
-    let hash = ContentHash::of(&json!(["network", cluster.to_string()]));
-    let room = DNS_LABEL_MAX - HASH_DIGITS - 1;
-    format!("{}-{}", cut(&readable, room), hash.short(HASH_DIGITS))
 }
 
 /// A ResourceQuota in the cloud's namespace.

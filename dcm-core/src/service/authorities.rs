@@ -73,8 +73,6 @@ pub(super) async fn list(store: &dyn Store, place: &Place) -> Result<StoredAutho
 #[derive(Default)]
 pub(super) struct Authorities {
     clusters: BTreeMap<ClusterId, Authority>,
-    /// The clusters whose authority is made anew.
-    pub(super) made: BTreeSet<ClusterId>,
     /// The documents that are new, or written again.
     pub(super) writes: Vec<Write>,
 }
@@ -101,23 +99,24 @@ pub(super) enum Making {
 impl StoredAuthorities {
     /// Those of the clusters of a cloud, as they are stored.
     pub(super) fn of(&self, cloud: &LogicalCloud) -> Authorities {
-        self.kept(cloud, |stored| Some(&stored.document.authority))
+        self.owned(cloud, |_| true)
     }
 
     /// The same without those that are due.
     pub(super) fn good_of(&self, cloud: &LogicalCloud, now: Timestamp) -> Authorities {
         let Some(mesh) = cloud.service_mesh() else { return Authorities::default() };
-        self.kept(cloud, |stored| self.good(stored, mesh, now))
+        self.owned(cloud, |stored| self.is_good(stored, mesh, now))
     }
 
-    fn kept<'a>(
-        &'a self,
-        cloud: &LogicalCloud,
-        keep: impl Fn(&'a StoredAuthority) -> Option<&'a Authority>,
-    ) -> Authorities {
-        let kept = |cluster: &ClusterId| Some((cluster.clone(), keep(self.clusters.get(cluster)?)?.clone()));
-        let clusters = resolve::clusters_of(cloud).into_iter().filter_map(kept).collect();
-        Authorities { clusters, ..Authorities::default() }
+    fn owned(&self, cloud: &LogicalCloud, is_kept: impl Fn(&StoredAuthority) -> bool) -> Authorities {
+        let kept = self.on(cloud).filter(|(_, stored)| is_kept(stored));
+        let clusters = kept.map(|(cluster, stored)| (cluster.clone(), stored.document.authority.clone()));
+        Authorities { clusters: clusters.collect(), writes: Vec::new() }
+    }
+
+    /// Those of the clusters of a cloud.
+    fn on(&self, cloud: &LogicalCloud) -> impl Iterator<Item = (&ClusterId, &StoredAuthority)> {
+        resolve::clusters_of(cloud).into_iter().filter_map(|cluster| self.clusters.get_key_value(cluster))
     }
 
     /// True for a cloud each of whose clusters has one.
@@ -142,48 +141,52 @@ impl StoredAuthorities {
             MeshAuthority { certificate, facts, renewal }
         };
         let of_cluster = |(cluster, stored): (&ClusterId, &StoredAuthority)| {
-            (cluster.clone(), shown(stored, Some(stored.document.facts.renewal())))
+            (cluster.clone(), shown(stored, Some(stored.renewal())))
         };
         let root = self.root.as_ref().map(|root| shown(root, None));
         (root, self.clusters.iter().map(of_cluster).collect())
     }
 
-    /// The clusters of an applied cloud whose authority is to be made anew, or was and is not on its way there.
+    /// The clusters of an applied cloud that need another authority: a new one, or one that an earlier call stored and did not bring there.
     pub(super) fn due(&self, frozen: &Frozen, now: Timestamp) -> BTreeSet<ClusterId> {
         let Some(mesh) = frozen.cloud.service_mesh() else { return BTreeSet::new() };
-        let is_brought = self.is_brought(frozen);
-        let is_good =
-            |cluster| self.clusters.get(cluster).and_then(|stored| self.good(stored, mesh, now)).is_some();
-        let clusters = resolve::clusters_of(&frozen.cloud).into_iter();
-        clusters.filter(|cluster| !is_brought || !is_good(*cluster)).cloned().collect()
+        let mut due = resolve::clusters_of(&frozen.cloud);
+        if self.is_brought(frozen) {
+            for (cluster, _) in self.on(&frozen.cloud).filter(|(_, stored)| self.is_good(stored, mesh, now)) {
+                due.remove(cluster);
+            }
+        }
+        due.into_iter().cloned().collect()
     }
 
-    /// When the first of an applied cloud's authorities is to be made anew; none without a mesh.
+    /// When the first authority of an applied cloud is due. A cloud without a mesh has none.
     pub(super) fn renewal(&self, frozen: &Frozen) -> Option<Timestamp> {
         frozen.cloud.service_mesh()?;
         if !self.is_brought(frozen) {
             return Some(Timestamp::MIN);
         }
-        let renewal = |cluster: &ClusterId| Some(self.clusters.get(cluster)?.document.facts.renewal());
-        resolve::clusters_of(&frozen.cloud).into_iter().filter_map(renewal).min()
+        self.on(&frozen.cloud).map(|(_, stored)| stored.renewal()).min()
     }
 
     /// True where the stored ones are those that a snapshot was made with.
     fn is_brought(&self, Frozen { snapshot, cloud }: &Frozen) -> bool {
-        self.of(cloud).digest() == snapshot.authorities
+        let stored = self.on(cloud).map(|(cluster, stored)| (cluster, &stored.document.authority));
+        digest(stored) == snapshot.authorities
     }
 
-    /// An authority that stays: it is of this root, its key is of the wanted type, and it is not yet to be renewed.
-    fn good<'a>(
-        &self,
-        stored: &'a StoredAuthority,
-        mesh: &ServiceMesh,
-        now: Timestamp,
-    ) -> Option<&'a Authority> {
-        let root = &self.root.as_ref()?.document.authority;
-        let AuthorityDocument { key_type, facts, authority, .. } = &stored.document;
-        let is_of_root = authority.root_facts().fingerprint_sha256 == root.facts().fingerprint_sha256;
-        (is_of_root && *key_type == mesh.key() && now < facts.renewal()).then_some(authority)
+    /// True for an authority that stays: it is of this root, its key is of the wanted type, and it is not yet to be renewed.
+    fn is_good(&self, stored: &StoredAuthority, mesh: &ServiceMesh, now: Timestamp) -> bool {
+        let Some(root) = &self.root else { return false };
+        let AuthorityDocument { key_type, authority, .. } = &stored.document;
+        let (found, wanted) = (authority.root_facts(), root.document.authority.facts());
+        let is_of_root = found.fingerprint_sha256 == wanted.fingerprint_sha256;
+        is_of_root && *key_type == mesh.key() && now < stored.renewal()
+    }
+}
+
+impl StoredAuthority {
+    fn renewal(&self) -> Timestamp {
+        self.document.authority.facts().renewal()
     }
 }
 
@@ -207,15 +210,19 @@ impl Authorities {
         files
     }
 
-    /// Tells these authorities from others; none without any.
+    /// Digest of these authorities. A cloud without a mesh has none.
     pub(super) fn digest(&self) -> Option<ContentHash> {
-        let fingerprints: BTreeMap<String, &str> = self
-            .clusters
-            .iter()
-            .map(|(cluster, authority)| (cluster.to_string(), &*authority.facts().fingerprint_sha256))
-            .collect();
-        (!fingerprints.is_empty()).then(|| ContentHash::of(&serde_json::json!(fingerprints)))
+        digest(self.clusters.iter())
     }
+}
+
+/// Digest of the authorities of clusters, by their fingerprints. Without any authority there is none.
+fn digest<'a>(clusters: impl Iterator<Item = (&'a ClusterId, &'a Authority)>) -> Option<ContentHash> {
+    let fingerprint = |(cluster, authority): (&ClusterId, &'a Authority)| {
+        (cluster.to_string(), &*authority.facts().fingerprint_sha256)
+    };
+    let fingerprints: BTreeMap<String, &str> = clusters.map(fingerprint).collect();
+    (!fingerprints.is_empty()).then(|| ContentHash::of(&serde_json::json!(fingerprints)))
 }
 
 impl LogicalClouds {
@@ -248,9 +255,8 @@ impl LogicalClouds {
         };
         for cluster in resolve::clusters_of(cloud) {
             let current = stored.clusters.get(cluster);
-            let good = current.filter(|current| {
-                ensuring.making == Making::Missing || stored.good(current, mesh, now).is_some()
-            });
+            let good = current
+                .filter(|current| ensuring.making == Making::Missing || stored.is_good(current, mesh, now));
             let authority = match good {
                 Some(good) => {
                     let is_used = used.as_ref().is_some_and(|used| used.contains(cluster));
@@ -264,7 +270,6 @@ impl LogicalClouds {
                     let path = place.cluster_authority(cluster);
                     let write = write(path, current, (Some(cluster), mesh), &authority, ensuring.change)?;
                     ensured.writes.push(write);
-                    ensured.made.insert(cluster.clone());
                     authority
                 }
             };

@@ -46,14 +46,14 @@ pub(super) async fn snapshots(store: &dyn Store, place: &Place, root: &Root) -> 
 
 /// Removes everything that lies below a cloud's UID, and that its app context was its own.
 pub(super) async fn everything(store: &dyn Store, place: &Place) -> Result<(), Error> {
-    for prefix in [place.credentials(), place.all_handed_out(), place.snapshots(), place.parts()] {
+    let keys = [place.credentials(), place.cluster_authorities()];
+    for prefix in keys.into_iter().chain([place.all_handed_out(), place.snapshots(), place.parts()]) {
         writing::delete_below(store, &prefix).await?;
     }
-    writing::delete_below(store, &place.cluster_authorities()).await?;
-    let root = store.get(&place.root_authority()).await?;
-    writing::delete(store, root.iter()).await?;
-    // The context's id follows from the UID, so nobody else writes here.
-    let owner = store.get(&path::context_owner(&place.context_id())).await?;
-    writing::delete(store, owner.iter()).await?;
+    // The context's id follows from the UID, so nobody else writes there.
+    for path in [place.root_authority(), path::context_owner(&place.context_id())] {
+        let found = store.get(&path).await?;
+        writing::delete(store, found.iter()).await?;
+    }
     Ok(())
 }

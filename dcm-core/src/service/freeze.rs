@@ -18,7 +18,7 @@ pub(super) struct Freezing {
 }
 
 impl LogicalClouds {
-    /// Stores credentials and the snapshot; then the root says that it is being applied.
+    /// Stores keys and the snapshot; then the root says that it is being applied.
     pub(super) async fn reserve(&self, loaded: &Loaded, freezing: &Freezing) -> Result<DocumentId, Error> {
         let place = &loaded.place;
         let Freezing { snapshot, incarnation, keys } = freezing;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::app_context::Generation;
 use crate::logical_cloud::{Epoch, Serial, User};
-use crate::name::{ClusterId, UserName};
+use crate::name::UserName;
 use crate::port::synchronizer::Condition;
 
 use super::authorities::{Authorities, Ensuring, Making, StoredAuthorities};
@@ -25,14 +25,6 @@ pub(super) enum Raise {
     Serial,
     /// By one of another identity: the earlier one loses its rights.
     Epoch,
-}
-
-/// What was brought to clusters anew.
-pub(super) struct Raised {
-    pub(super) snapshot: Snapshot,
-    pub(super) generation: Generation,
-    /// The clusters whose authority of the mesh was made anew.
-    pub(super) authorities: BTreeSet<ClusterId>,
 }
 
 /// A standing cloud with what is on its clusters.
@@ -87,7 +79,7 @@ impl LogicalClouds {
         users: &BTreeSet<UserName>,
         raise: Raise,
         change: &Change,
-    ) -> Result<Raised, Error> {
+    ) -> Result<(Snapshot, Generation), Error> {
         let Standing { loaded, frozen, .. } = standing;
         let place = &loaded.place;
         self.finish_what_was_planned(standing).await?;
@@ -111,17 +103,17 @@ impl LogicalClouds {
         let writes = made
             .iter()
             .map(|document| credentials::write(place, standing.stored.get(&document.user), document));
-        let keys = writes.chain(authorities.writes.iter().cloned().map(Ok)).collect::<Result<_, _>>()?;
+        let keys = writes.chain(authorities.writes.into_iter().map(Ok)).collect::<Result<_, _>>()?;
         let freezing = Freezing { snapshot, incarnation: loaded.root.incarnation, keys };
         let id = self.reserve(loaded, &freezing).await?;
         let generation = self.hand_over(place, &id, &context, &freezing.snapshot.condition).await?;
         let generation = self.settle(place, &id, generation).await?;
         self.tidy_snapshots(place).await;
-        Ok(Raised { snapshot: freezing.snapshot, generation, authorities: authorities.made })
+        Ok((freezing.snapshot, generation))
     }
 
-    /// The authorities of the mesh that come with new credentials. Nothing that is wrong with them holds these up, while each cluster has one:
-    /// the next round tries them by themselves, and says what is wrong.
+    /// The authorities of the mesh that come with new credentials. Where new ones can't be made, credentials come with the stored ones: the next
+    /// round makes the authorities alone, and reports why it fails.
     async fn raised_authorities(
         &self,
         standing: &Standing,

@@ -26,7 +26,7 @@ use super::load::{self, Frozen, Loaded};
 use super::logical_clouds::LogicalClouds;
 use super::outlook::{self, Outlook};
 use super::path::Place;
-use super::raise::{Raise, Raised, Standing, is_renewable};
+use super::raise::{Raise, Standing, is_renewable};
 use super::{authorities, credentials};
 
 /// What a renewal did.
@@ -206,8 +206,11 @@ impl LogicalClouds {
         standing: &Standing,
         users: &BTreeSet<UserName>,
     ) -> Result<Renewed, Error> {
-        let Raised { snapshot, generation, authorities } =
+        let due = standing.authorities.due(&standing.frozen, self.clock.now());
+        let (snapshot, generation) =
             self.apply_raised(standing, users, Raise::Serial, &self.change(caller)).await?;
+        let is_same = snapshot.authorities == standing.frozen.snapshot.authorities;
+        let authorities = if is_same { BTreeSet::new() } else { due };
         let renewed = snapshot.credentials.into_iter().filter(|(user, _)| users.contains(user));
         let users = renewed.map(|(user, id)| (user, id.serial)).collect();
         Ok(Renewed { users, authorities, generation: Some(generation) })

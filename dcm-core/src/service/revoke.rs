@@ -22,7 +22,7 @@ use super::error::{Error, Kind};
 use super::lapsed::{BoundName, Lapsed, names_before, namespaces_of};
 use super::load::{Loaded, contending};
 use super::logical_clouds::LogicalClouds;
-use super::raise::{Raise, Raised, Standing, is_renewable};
+use super::raise::{Raise, Standing, is_renewable};
 use super::writing;
 
 /// The kinds of objects that make up a user's rights and identity.
@@ -175,7 +175,7 @@ impl LogicalClouds {
         }
         let users = BTreeSet::from([user.clone()]);
         let raised = self.apply_raised(&standing, &users, Raise::Epoch, &change).await;
-        let Raised { snapshot, generation, .. } = raised.map_err(|error| match error {
+        let (snapshot, generation) = raised.map_err(|error| match error {
             Error::TerminatedMeanwhile { .. } => Error::lost_race(standing.loaded.place.root()),
             other => other,
         })?;

@@ -1,5 +1,6 @@
 //! Which cluster of an app context is to hold which bundle, as it is stored.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::iter;
 use std::sync::Arc;
@@ -10,14 +11,14 @@ use dcm_core::app_context::{
 use dcm_core::hash::ContentHash;
 use dcm_core::manifest::Manifest;
 use dcm_core::name::{AppName, ClusterId};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The bundles of an app context, with the clusters that are to hold each.
 ///
 /// Where clusters differ in a few manifests, such as a Secret with a key of each cluster, the stored form names what they share once: 1,000
-/// such clusters take about 240 KB, with two manifests of their own each.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<Outline>", into = "Vec<Outline>")]
+/// clusters with two manifests of their own each take less than 256 KiB.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Vec<Outline<'static>>")]
 pub(crate) struct Placements {
     bundles: BTreeMap<ContentHash, Placed>,
     /// The bundle of each cluster.
@@ -58,21 +59,21 @@ pub(crate) enum ActionRecord {
     Request { name: Arc<str>, request: Request },
 }
 
-/// Bundles that differ in manifests alone.
+/// Bundles that differ in manifests alone, as they are stored.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Outline {
+struct Outline<'a> {
     /// The steps of the first bundle.
-    steps: Vec<StepRecord>,
+    steps: Cow<'a, [StepRecord]>,
     /// The positions of those steps whose manifests differ from bundle to bundle.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     differ: Vec<usize>,
-    bundles: Vec<Variant>,
+    bundles: Vec<Variant<'a>>,
 }
 
-/// One of the bundles of an outline: its hash, its clusters, and its manifests at the positions that differ. There may be thousands, so the
-/// names of members would take an eighth of a root.
-type Variant = (ContentHash, Vec<ClusterId>, Vec<ContentHash>);
+/// One of the bundles of an outline: its hash, its clusters, and its manifests at the positions that differ. An outline may have thousands, so
+/// the members have no names.
+type Variant<'a> = (ContentHash, Cow<'a, [ClusterId]>, Vec<ContentHash>);
 
 /// Why stored placements can't be read.
 #[derive(Debug, thiserror::Error)]
@@ -144,39 +145,39 @@ impl Placed {
     }
 }
 
-impl From<Placements> for Vec<Outline> {
-    fn from(placements: Placements) -> Self {
+impl Serialize for Placements {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         // Outlines are few, however many bundles have each.
-        let mut groups: Vec<Vec<(ContentHash, Placed)>> = Vec::new();
-        for (hash, placed) in placements.bundles {
+        let mut groups: Vec<Vec<(ContentHash, &Placed)>> = Vec::new();
+        for (hash, placed) in self.bundles() {
             match groups.iter_mut().find(|group| differ_in_manifests(&group[0].1.steps, &placed.steps)) {
                 Some(group) => group.push((hash, placed)),
                 None => groups.push(vec![(hash, placed)]),
             }
         }
-        groups.into_iter().map(Outline::of).collect()
+        serializer.collect_seq(groups.iter().map(|group| Outline::of(group)))
     }
 }
 
-impl Outline {
-    fn of(mut group: Vec<(ContentHash, Placed)>) -> Self {
-        let steps = group[0].1.steps.clone();
+impl<'a> Outline<'a> {
+    fn of(group: &[(ContentHash, &'a Placed)]) -> Self {
+        let steps = &group[0].1.steps;
         let differs = |at: &usize| group.iter().any(|(_, placed)| placed.steps[*at] != steps[*at]);
         let differ: Vec<usize> = (0..steps.len()).filter(differs).collect();
-        let variant = |(hash, placed): (ContentHash, Placed)| {
+        let variant = |(hash, placed): &(ContentHash, &'a Placed)| {
             let manifests = differ.iter().filter_map(|at| placed.steps[*at].manifest()).collect();
-            (hash, placed.clusters, manifests)
+            (*hash, Cow::from(&placed.clusters), manifests)
         };
-        let bundles = group.drain(..).map(variant).collect();
-        Self { steps, differ, bundles }
+        let bundles = group.iter().map(variant).collect();
+        Self { steps: Cow::from(steps), differ, bundles }
     }
 
     /// The steps of one of its bundles.
-    fn steps_of(&self, (hash, _, manifests): &Variant) -> Result<Vec<StepRecord>, Unreadable> {
+    fn steps_of(&self, (hash, _, manifests): &Variant<'_>) -> Result<Vec<StepRecord>, Unreadable> {
         if manifests.len() != self.differ.len() {
             return Err(Unreadable::Manifests(*hash));
         }
-        let mut steps = self.steps.clone();
+        let mut steps = self.steps.to_vec();
         for (at, own) in iter::zip(&self.differ, manifests) {
             let manifest = steps.get_mut(*at).and_then(StepRecord::manifest_mut);
             *manifest.ok_or(Unreadable::Position(*at))? = *own;
@@ -185,20 +186,20 @@ impl Outline {
     }
 }
 
-impl TryFrom<Vec<Outline>> for Placements {
+impl TryFrom<Vec<Outline<'_>>> for Placements {
     type Error = Unreadable;
 
-    fn try_from(outlines: Vec<Outline>) -> Result<Self, Unreadable> {
+    fn try_from(outlines: Vec<Outline<'_>>) -> Result<Self, Unreadable> {
         let mut placements = Self::default();
         for outline in outlines {
             for variant in &outline.bundles {
                 let (hash, clusters, _) = variant;
-                for cluster in clusters {
+                for cluster in clusters.iter() {
                     if placements.of_clusters.insert(cluster.clone(), *hash).is_some() {
                         return Err(Unreadable::Cluster(cluster.clone()));
                     }
                 }
-                let placed = Placed { steps: outline.steps_of(variant)?, clusters: clusters.clone() };
+                let placed = Placed { steps: outline.steps_of(variant)?, clusters: clusters.to_vec() };
                 if placements.bundles.insert(*hash, placed).is_some() {
                     return Err(Unreadable::Bundle(*hash));
                 }
@@ -284,6 +285,7 @@ pub(crate) fn bundle(
 mod tests {
     use dcm_core::app_context::Generation;
     use dcm_core::name::ContextId;
+    use dcm_core::port::store::Document;
     use dcm_core::port::synchronizer::Removal;
     use serde_json::{Value, json};
 
@@ -306,11 +308,11 @@ mod tests {
 
     /// A context whose bundles share so many objects, beside two of each cluster.
     fn context(clusters: usize, shared: usize) -> AppContext {
+        let shared: Vec<Step> = (0..shared).map(|map| step(0, "ConfigMap", &format!("m{map}"), "")).collect();
         let bundle = |cluster: usize| {
-            let shared = (0..shared).map(|map| step(0, "ConfigMap", &format!("m{map}"), ""));
             let own = ["Namespace", "Secret"].map(|kind| step(1, kind, "own", &format!("a{cluster}a=")));
             let cluster = ClusterId::new("provider-1", format!("cluster-{cluster:04}")).unwrap();
-            (cluster, Arc::new(Bundle::new(shared.chain(own).collect()).unwrap()))
+            (cluster, Arc::new(Bundle::new(shared.iter().cloned().chain(own).collect()).unwrap()))
         };
         let placements = (0..clusters).map(bundle).collect();
         let id = ContextId::new("lc-1").unwrap();
@@ -330,6 +332,8 @@ mod tests {
         let root = Root::of(&context(1_000, 30), Generation(1));
         let text = serde_json::to_string(&root).unwrap();
         assert!(text.len() < ROOT_BYTES_MAX, "{}", text.len());
+        // Four times as many fit into one document.
+        Document::from_value(&Root::of(&context(4_000, 30), Generation(1))).unwrap();
         assert_eq!(serde_json::from_str::<Root>(&text).unwrap(), root);
         let value = stored(&root.placements);
         assert_eq!((value.as_array().unwrap().len(), &value[0]["differ"]), (1, &json!([30, 31])));

@@ -74,10 +74,10 @@ fn a_text_is_read_and_edited_and_then_left_alone() {
     let steps = decide_edit(Some(&wanted), &known);
     let expected = stub.edit(STOCK, &[]).unwrap();
     assert_eq!(written(&steps), (&*expected, Some(&stub), Why::Missing));
-    // What is recorded before its first write was not taken out by anybody.
+    // A record from before the first write does not mean that a client took the lines out.
     known = Known { edited: vec![unanswered(stub.clone())], ..read(STOCK) };
     assert_eq!(written(&decide_edit(Some(&wanted), &known)).2, Why::Missing);
-    // Without a record nobody would take it out again: it is recorded.
+    // Without a record the lines would stay for ever. So they are recorded.
     known = read(&expected);
     let record = Work::RecordEdit { member: "Corefile".into(), stub: Some(Box::new(stub.clone())) };
     assert_eq!(decide_edit(Some(&wanted), &known), [(record.clone(), Why::Missing)]);
