@@ -101,8 +101,13 @@ fn prepare(cluster: &Cluster, owner: &OwnerId, file: &Path) -> anyhow::Result<()
         "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": ENGINE},
         "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": ENGINE}],
     });
-    let guarded =
-        Guarded { user: ENGINE, owner, level: Level::Standard, pod_security: PodSecurityLevel::Baseline };
+    let guarded = Guarded {
+        user: ENGINE,
+        owner,
+        level: Level::Standard,
+        pod_security: PodSecurityLevel::Baseline,
+        has_mesh_names: false,
+    };
     let (policy, policy_binding) = guarded.policy(ENGINE);
     let items = json!([role, preflight::namespace_role(), role_binding, policy, policy_binding]);
     std::fs::write(file, json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string())?;

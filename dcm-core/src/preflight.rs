@@ -119,8 +119,13 @@ impl Needs {
             Level::Privileged if !cluster_wide => Level::Standard,
             level => level,
         });
-        if cloud.service_mesh().is_some() {
+        if let Some(mesh) = cloud.service_mesh() {
             needs.add(&VERBS, "", "secrets");
+            if mesh.dns().is_some() {
+                needs.add(&VERBS, "", "configmaps");
+                needs.add(&VERBS, "", "services");
+                needs.add(&VERBS, "apps", "deployments");
+            }
         }
         let defined = Resources::default().with_definitions(cloud.manifests());
         for manifest in cloud.manifests() {

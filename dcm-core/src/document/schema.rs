@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::app_context::Existing;
 use crate::logical_cloud::{CONTAINER_RESOURCES, limits};
-use crate::name::{API_NAME_MAX, DNS_LABEL_MAX, DNS_SUBDOMAIN_MAX};
+use crate::name::{API_NAME_MAX, DNS_LABEL_MAX, DNS_SUBDOMAIN_MAX, DNS_ZONE_PATTERN};
 use crate::port::key_source::KeyType;
 use crate::shape::{EMBEDDED_RESOURCE, schema_of};
 
@@ -124,6 +124,10 @@ fn spec(rules: &mut Vec<(String, Value)>) {
         field(&format!("/properties/containerDefaults/properties/{sort}"), amounts);
     }
     field("/properties/serviceMesh/properties/key", key_type());
+    field(
+        "/properties/serviceMesh/properties/dns/properties/zone",
+        json!({"pattern": DNS_ZONE_PATTERN, "maxLength": DNS_SUBDOMAIN_MAX}),
+    );
     field("/properties/labels", labels(limits::LABELS_MAX));
     let key = json!({"pattern": QUALIFIED_NAME, "not": {"pattern": OWN_LABEL}});
     field("/properties/labels", json!({"propertyNames": key}));

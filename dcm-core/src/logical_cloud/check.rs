@@ -15,7 +15,7 @@ use super::permission::{Permission, Scope};
 use super::policies::ObjectPolicies;
 use super::random_bits::LogicalCloudUid;
 use super::selector::LabelSelector;
-use super::service_mesh::ServiceMesh;
+use super::service_mesh::{Of, ServiceMesh};
 use super::{labels, limits, manifests, reference, removal};
 
 /// Checks a whole draft.
@@ -42,10 +42,10 @@ pub(super) fn whole(
     let container_defaults =
         ContainerDefaults::check(&container_defaults, &at.field("containerDefaults"), checks);
     let mesh_at = at.field("serviceMesh");
-    let service_mesh =
-        draft.spec.service_mesh.take().map(|mesh| {
-            ServiceMesh::check(&mesh, &draft.metadata.name, namespace.as_ref(), &mesh_at, checks)
-        });
+    let service_mesh = draft.spec.service_mesh.take().map(|mesh| {
+        let of = Of { project: &project, cloud: &draft.metadata.name, namespace: namespace.as_ref() };
+        ServiceMesh::check(&mesh, &of, &mesh_at, checks)
+    });
     labels::check(&draft.spec.labels, &at.field("labels"), checks);
     let metadata = Metadata::check(draft.metadata, &Path::root().field("metadata"), checks);
     let spec = draft.spec;

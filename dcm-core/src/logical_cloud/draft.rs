@@ -81,6 +81,24 @@ pub struct ServiceMeshDraft {
     /// The private keys of its authorities: `ecdsa-p256` (default), `rsa-2048`, `rsa-3072` or `rsa-4096`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
+    /// Its names, which resolve on each of its clusters. Default: as they are, or else those of the default zone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dns: Option<MeshDnsDraft>,
+}
+
+/// The names of a service mesh: on each cluster a CoreDNS that serves a zone, and a stub domain for it in the Corefile of the cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct MeshDnsDraft {
+    /// False: no names, and nothing is changed in the Corefile. Default: true.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
+    /// The zone. Default: as it is, or else `<name>.<project>.mesh.internal`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zone: Option<String>,
+    /// The image of CoreDNS. Default: as it is, or else `coredns/coredns` with the version that dcm is tested with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub image: Option<String>,
 }
 
 /// What is done about the objects of one kind, or about one object.

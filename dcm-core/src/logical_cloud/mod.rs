@@ -41,9 +41,9 @@ pub use cloud::LogicalCloud;
 pub use container_defaults::{CONTAINER_RESOURCES, ContainerDefaults};
 pub use credential::{Epoch, Serial};
 pub use draft::{
-    ContainerDefaultsDraft, Draft, ExpressionDraft, KeyValuesDraft, MetadataDraft, ObjectPolicyDraft,
-    PermissionDraft, QuotaDraft, ReferenceDraft, RemovalDraft, SelectorDraft, ServiceMeshDraft, SpecDraft,
-    UserDraft,
+    ContainerDefaultsDraft, Draft, ExpressionDraft, KeyValuesDraft, MeshDnsDraft, MetadataDraft,
+    ObjectPolicyDraft, PermissionDraft, QuotaDraft, ReferenceDraft, RemovalDraft, SelectorDraft,
+    ServiceMeshDraft, SpecDraft, UserDraft,
 };
 pub use key_values::KeyValues;
 #[cfg(feature = "pki")]
@@ -59,7 +59,7 @@ pub use random_bits::{AccountSeed, InvalidBits, LogicalCloudUid, RequestNonce};
 pub use reference::{ClusterReference, LoadBalancer};
 pub use request_pem::{InvalidRequestPem, RequestPem};
 pub use selector::{InvalidSelector, LabelSelector};
-pub use service_mesh::{MESH_NAMESPACE_PREFIX, ServiceMesh};
+pub use service_mesh::{DNS_IMAGE, MESH_NAMESPACE_PREFIX, MESH_ZONE, MeshDns, ServiceMesh};
 pub use user::{LifetimeSeconds, User, UserType};
 pub use warnings::RENDERED_KINDS;
 

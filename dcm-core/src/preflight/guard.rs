@@ -4,7 +4,8 @@
 //! asks it about every write of that user, after RBAC. What no rule allows is refused:
 //! - namespaces are made with the engine's label, and changed and deleted only where they had it before; `default` and
 //!   `kube-*` never; their level of Pod Security is never lowered, nor set below the lowest that is allowed;
-//! - everything else is written only in such a namespace, tokens of ServiceAccounts included;
+//! - everything else is written only in such a namespace, tokens of ServiceAccounts included; where service meshes have names, also the
+//!   Corefile of the cluster, and nothing else in its ConfigMap;
 //! - the ClusterRole for namespaces is bound there to the engine's user alone, by the engine's own RoleBinding;
 //! - certificates are asked for under names of logical clouds' users alone (see [`subject`]), and approved only where the
 //!   engine's user made the request;
@@ -27,7 +28,7 @@ use crate::logical_cloud::Level;
 use crate::name::OwnerId;
 use crate::pod_security::PodSecurityLevel;
 use crate::port::cluster::{LABEL_OWNER, NAMESPACE_BINDING, NAMESPACE_ROLE};
-use crate::render::SIGNER;
+use crate::render::{CLUSTER_COREFILE, SIGNER};
 
 /// How each message of a refusal begins.
 pub(super) const REFUSAL: &str = "the guard of dcm: ";
@@ -68,6 +69,8 @@ pub struct Guarded<'a> {
     pub level: Level,
     /// The lowest level of Pod Security that the engine may give a namespace.
     pub pod_security: PodSecurityLevel,
+    /// True where service meshes have names: then the engine may change the Corefile of the cluster.
+    pub has_mesh_names: bool,
 }
 
 impl Guarded<'_> {
@@ -121,7 +124,8 @@ impl Guarded<'_> {
     fn validations(&self) -> Vec<Validation> {
         let is_privileged = self.level == Level::Privileged;
         let or = |more: &str| if is_privileged { format!(" || {more} && {OWN}") } else { String::new() };
-        let (elsewhere, cluster_wide) = (or(ELSEWHERE), or(CLUSTER_WIDE));
+        let corefile = if self.has_mesh_names { format!(" || {}", is_corefile()) } else { String::new() };
+        let (elsewhere, cluster_wide) = (or(ELSEWHERE) + &corefile, or(CLUSTER_WIDE));
         let validation = |expression: String, rule: &str| Validation {
             expression,
             message: Some(format!("{REFUSAL}{rule}")),
@@ -179,6 +183,32 @@ impl Guarded<'_> {
             ),
         ]
     }
+}
+
+/// A change of the Corefile of the cluster, and of nothing else in its ConfigMap.
+fn is_corefile() -> String {
+    let [namespace, name, member] = CLUSTER_COREFILE;
+    let same = |field: &str| {
+        format!(
+            "has(object.{field}) == has(oldObject.{field}) && (!has(object.{field}) || object.{field} == oldObject.{field})"
+        )
+    };
+    let kept = [
+        "metadata.labels",
+        "metadata.annotations",
+        "metadata.ownerReferences",
+        "metadata.finalizers",
+        "binaryData",
+        "immutable",
+    ]
+    .map(same);
+    format!(
+        "variables.resource == '/configmaps' && variables.subresource == '' && variables.place == '{namespace}' && \
+         variables.name == '{name}' && request.operation == 'UPDATE' && has(object.data) && has(oldObject.data) && \
+         oldObject.data.all(key, key in object.data && (key == '{member}' || object.data[key] == oldObject.data[key])) && \
+         object.data.all(key, key in oldObject.data) && {}",
+        kept.join(" && ")
+    )
 }
 
 /// The level of Pod Security of a namespace and its version, before and after, empty where it has no such label; and whether a write
@@ -247,8 +277,13 @@ mod tests {
 
     fn expressions(level: Level) -> String {
         let owner = OwnerId::new("dcm").unwrap();
-        let guarded =
-            Guarded { user: "o'\"k\\", owner: &owner, level, pod_security: PodSecurityLevel::Baseline };
+        let guarded = Guarded {
+            user: "o'\"k\\",
+            owner: &owner,
+            level,
+            pod_security: PodSecurityLevel::Baseline,
+            has_mesh_names: false,
+        };
         let (policy, _) = guarded.policy("dcm");
         serde_json::to_string_pretty(&policy).unwrap()
     }

@@ -25,6 +25,7 @@ fn everything() -> LogicalCloud {
         "quotas": [{"name": "q", "hard": {"limits.cpu": "1"}}],
         "manifests": [{"apiVersion": "networking.k8s.io/v1", "kind": "NetworkPolicy", "metadata": {"name": "n"},
             "spec": {"podSelector": {}}}],
+        "serviceMesh": {},
     }))
 }
 
@@ -48,7 +49,7 @@ fn each_rendered_kind_may_be_made_followed_changed_and_removed() {
             kinds.insert(manifest.kind().clone());
         }
     }
-    assert_eq!(kinds.len(), 9, "{kinds:?}");
+    assert_eq!(kinds.len(), 13, "{kinds:?}");
     for kind in kinds {
         for verb in VERBS {
             assert!(has(&needs, verb, &kind.group, &resources::guess(&kind.kind)), "{verb} {kind}");

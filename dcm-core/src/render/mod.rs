@@ -14,7 +14,8 @@
 //! | 2 | RoleBindings, ClusterRoleBindings | nobody may work before the quotas hold; the API server looks for the role unless the engine has the right `bind` |
 //! | 3 | requests for credentials; extra manifests of other kinds; Roles and RoleBindings in other namespaces | a credential is worth something when its rights are there; pods need their ServiceAccount and the LimitRange's defaults |
 //! | 4 | Namespace of the mesh | trouble with it holds up nothing else |
-//! | 5 | Secret `cacerts` | lives in that namespace |
+//! | 5 | Secret `cacerts`; the CoreDNS of the mesh | live in that namespace |
+//! | 6 | stub domain in the Corefile of the cluster; the Deployment of that CoreDNS | names the address of its Service; nothing waits for its pods |
 //!
 //! Certificates are asked for from stage 1 on, since the signer takes its time, and collected in stage 3.
 //!
@@ -39,7 +40,7 @@ mod tests;
 
 pub use credentials::{Credential, Credentials, RequestToSend};
 pub use defaults::{DEFAULT_LIMITS, DEFAULT_REQUESTS};
-pub use mesh::{CA_CERTS, CaFiles, LABEL_NETWORK};
+pub use mesh::{CA_CERTS, CLUSTER_COREFILE, CaFiles, LABEL_NETWORK, MESH_DNS};
 pub use users::SIGNER;
 
 use std::collections::BTreeMap;
@@ -70,6 +71,9 @@ pub const STAGE_LAST: Stage = Stage(3);
 pub const STAGE_MESH_NAMESPACE: Stage = Stage(4);
 /// What is in the namespace of the mesh.
 pub const STAGE_MESH: Stage = Stage(5);
+
+/// The lines in the Corefile of a cluster, once the Service has an address that they name; and pods, which nothing waits for.
+pub const STAGE_MESH_ZONE: Stage = Stage(6);
 
 /// The app of a logical cloud's mesh.
 pub const MESH_APP: &str = "service-mesh";
@@ -225,7 +229,7 @@ impl<'a> Steps<'a> {
     ) -> Result<(), Error> {
         let Some(mesh) = cloud.service_mesh() else { return Ok(()) };
         self.app = AppName::new(MESH_APP).expect("the app's name is legal");
-        mesh::render(mesh, cluster, files, self)
+        mesh::render(cloud, mesh, cluster, files, self)
     }
 
     fn bundle(self) -> Result<Bundle, Error> {

@@ -241,7 +241,7 @@ pub fn label_value(name: &str) -> String {
 }
 
 /// A name as a DNS label: itself where it is legal.
-fn label(name: &str) -> String {
+pub(super) fn label(name: &str) -> String {
     if is_dns_label(name) && !ends_with_hash(name) {
         return name.to_owned();
     }

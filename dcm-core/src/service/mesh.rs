@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::authority::AuthorityFacts;
-use crate::name::{ClusterId, LogicalCloudName, Namespace, ProjectName, TrustDomain};
+use crate::name::{ClusterId, DnsZone, LogicalCloudName, Namespace, ProjectName, TrustDomain};
 
 use super::authorities;
 use super::error::{Error, Kind};
@@ -22,6 +22,9 @@ pub struct ServiceMeshDocument {
     pub namespace: Namespace,
     /// The trust domain of its workloads: the control planes have to name it.
     pub trust_domain: TrustDomain,
+    /// The zone of its names. Absent where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zone: Option<DnsZone>,
     /// The root of its certificate authorities, which its workloads trust. Absent before the first apply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<MeshAuthority>,
@@ -61,6 +64,7 @@ impl LogicalClouds {
         let stored = authorities::list(&*self.documents, &loaded.place).await?;
         let (root, clusters) = stored.shown();
         let (namespace, trust_domain) = (mesh.namespace().clone(), loaded.place.identity().trust_domain());
-        Ok(ServiceMeshDocument { namespace, trust_domain, root, clusters })
+        let zone = mesh.dns().map(|dns| dns.zone().clone());
+        Ok(ServiceMeshDocument { namespace, trust_domain, zone, root, clusters })
     }
 }

@@ -8,13 +8,13 @@ use std::process::{Command, Output};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use dcm_testenv::{Cluster, Environment};
+use dcm_testenv::{Cluster, CoreDns, Environment};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::common::Ran;
 use crate::common::confined::Confined;
 use crate::common::installation::{Installation, kubectl, registered};
+use crate::common::{Ran, guard};
 
 const CLUSTERS: usize = 3;
 
@@ -96,9 +96,11 @@ fn done(command: &mut Command) {
 async fn workloads_of_one_mesh_verify_each_other_on_all_clusters_and_none_of_another_mesh() {
     let environment = Environment::group("mesh", CLUSTERS).await.unwrap();
     let installation = Installation::confined(&environment, "mesh", Confined::Mesh);
-    let documents = [("woven", json!({})), ("knit", json!({"key": "rsa-2048"}))].map(|(name, mesh)| {
-        installation.document(name, json!({"users": [{"name": "ann"}], "serviceMesh": mesh}))
-    });
+    let without_names = |key: &str| json!({"key": key, "dns": {"enabled": false}});
+    let documents =
+        [("woven", without_names("ecdsa-p256")), ("knit", without_names("rsa-2048"))].map(|(name, mesh)| {
+            installation.document(name, json!({"users": [{"name": "ann"}], "serviceMesh": mesh}))
+        });
     let planned = installation.person.run_with_input(&["plan", "-f", "-"], &documents[0].to_string());
     for shown in ["Namespace istio-woven", "Secret istio-woven/cacerts"] {
         assert!(planned.out.contains(shown), "{planned:#?}");
@@ -138,6 +140,112 @@ async fn workloads_of_one_mesh_verify_each_other_on_all_clusters_and_none_of_ano
             let left = ["get", "namespace", &format!("istio-{cloud}"), "--ignore-not-found", "-o", "name"];
             assert_eq!(kubectl(cluster, &left), "");
         }
+    }
+}
+
+/// The Corefile of the clusters, as far as it matters here.
+const COREFILE: &str =
+    ".:53 {\n    errors\n    hosts {\n        192.0.2.1 outside.example\n    }\n    cache 30\n}\n";
+
+fn data(cluster: &Cluster, namespace: &str) -> BTreeMap<String, String> {
+    let map = kubectl(cluster, &["get", "configmap", "coredns", "-n", namespace, "-o", "json"]);
+    let map: Value = serde_json::from_str(&map).unwrap();
+    serde_json::from_value(map["data"].clone()).unwrap()
+}
+
+#[tokio::test]
+async fn names_of_a_mesh_resolve_through_the_dns_of_each_cluster_and_leave_no_trace() {
+    let environment = Environment::group("mesh", CLUSTERS).await.unwrap();
+    let installation = Installation::confined(&environment, "named", Confined::Mesh);
+    let literal = format!("--from-literal=Corefile={COREFILE}");
+    for cluster in installation.clusters() {
+        kubectl(cluster, &["create", "configmap", "coredns", "-n", "kube-system", &literal]);
+    }
+    let mut document = installation.document("named", json!({"serviceMesh": {}}));
+    for (index, reference) in document["spec"]["clusters"].as_array_mut().unwrap().iter_mut().enumerate() {
+        reference["loadBalancer"] = format!("192.0.2.{}", 10 + index).into();
+        reference["name"] = format!("edge-{index}").into();
+    }
+    let planned = installation.person.run_with_input(&["plan", "-f", "-"], &document.to_string());
+    assert!(planned.out.contains("Deployment.apps istio-named/coredns"), "{planned:#?}");
+    // No controller looks at Deployments here.
+    installation.apply_within("10s", &document);
+    let status = json!({"status": {"replicas": 2, "updatedReplicas": 2, "readyReplicas": 2, "availableReplicas": 2, "observedGeneration": 1}});
+    for cluster in installation.clusters() {
+        let patch = [
+            "patch",
+            "deployment",
+            "coredns",
+            "-n",
+            "istio-named",
+            "--subresource=status",
+            "--type=merge",
+            "-p",
+        ];
+        kubectl(cluster, &[&patch[..], &[&status.to_string()]].concat());
+    }
+    installation.apply(&document).done();
+    for cluster in installation.clusters() {
+        let address = kubectl(
+            cluster,
+            &["get", "service", "coredns", "-n", "istio-named", "-o", "jsonpath={.spec.clusterIP}"],
+        );
+        let (own, edited) = (data(cluster, "istio-named"), data(cluster, "kube-system"));
+        let text = &edited["Corefile"];
+        assert!(text.ends_with(COREFILE) && text.contains(&format!("forward . {address}:53")), "{text}");
+        resolves(&own, text, &address).await;
+    }
+    installation.terminate("named").done();
+    for cluster in installation.clusters() {
+        assert_eq!(data(cluster, "kube-system")["Corefile"], COREFILE);
+    }
+    the_guard_lets_the_corefile_alone_be_changed(&installation.clusters()[0]);
+}
+
+/// A dry run of a change of the ConfigMap, by somebody with the rights of the engine.
+fn the_guard_lets_the_corefile_alone_be_changed(cluster: &Cluster) {
+    for (patch, is_allowed) in [
+        (json!({"data": {"Corefile": "."}}), true),
+        (json!({"data": {"other": "x"}}), false),
+        (json!({"data": {"Corefile": null}}), false),
+        (json!({"metadata": {"labels": {"a": "b"}}}), false),
+        (json!({"metadata": {"annotations": {"a": "b"}}}), false),
+        (json!({"binaryData": {"a": "eA=="}}), false),
+        (json!({"immutable": true}), false),
+        (json!({"metadata": {"finalizers": ["example.com/f"]}}), false),
+    ] {
+        let patch = patch.to_string();
+        let mut command = cluster.kubectl();
+        command.args(["patch", "configmap", "coredns", "-n", "kube-system", "--type", "merge", "-p", &patch]);
+        command.args(["--dry-run=server", "--as", "any-user", "--as-group", "dcm-mesh"]);
+        let ran = Ran::of(command.output().unwrap());
+        assert_eq!(ran.code == 0, is_allowed, "{patch}: {ran:?}");
+        assert!(is_allowed || ran.err.contains(guard::REFUSAL), "{patch}: {ran:?}");
+    }
+}
+
+/// Runs both Corefiles: names of the zone come through the stub, and all others as before.
+async fn resolves(own: &BTreeMap<String, String>, edited: &str, address: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let zone = folder.path().join("zone");
+    fs::write(&zone, &own["zone"]).unwrap();
+    // Plugins with ports of their own are not built for tests.
+    let has_port =
+        |line: &&str| line.trim_start().starts_with("health") || line.trim_start().starts_with("ready");
+    let own: String =
+        own["Corefile"].lines().filter(|line| !has_port(line)).map(|line| format!("{line}\n")).collect();
+    let own = own.replace("/etc/coredns/zone", zone.to_str().unwrap());
+    let of_mesh = CoreDns::start(|port| own.replace(":1053", &format!(":{port}"))).await.unwrap();
+    let edited = edited.replace(&format!("{address}:53"), &of_mesh.address().to_string());
+    let of_cluster = CoreDns::start(|port| edited.replace(":53 {", &format!(":{port} {{"))).await.unwrap();
+    for (name, expected) in [
+        ("gateway.edge-0.named.default.mesh.internal", Some("192.0.2.10")),
+        ("gateway.edge-2.named.default.mesh.internal", Some("192.0.2.12")),
+        ("gateway.edge-9.named.default.mesh.internal", None),
+        ("outside.example", Some("192.0.2.1")),
+    ] {
+        let expected = expected.map(|address| vec![address.parse().unwrap()]);
+        assert_eq!(of_cluster.resolve(name).await.unwrap(), expected, "{name}");
     }
 }
 

@@ -1,7 +1,7 @@
 //! What project admins may grant beyond the default, and what is not for them, as it is set.
 
 use dcm_core::logical_cloud::{Permission, PermissionDraft};
-use dcm_core::name::is_dns_subdomain;
+use dcm_core::name::{DnsZone, is_dns_subdomain};
 use dcm_core::refusal::{Checks, Path};
 use dcm_core::service::{AllowList, Limits, Reserved};
 use schemars::JsonSchema;
@@ -38,6 +38,10 @@ pub struct ProjectAdminSettings {
     /// of namespaceLabels stay reserved. At most 1,000.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub allowed_labels: Vec<String>,
+    /// The DNS zone below which service meshes of their logical clouds have names, such as mesh.example.com: each gets the zone NAME.mesh.example.com.
+    /// Default: none; then it is NAME.PROJECT.mesh.internal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mesh_zone_suffix: Option<String>,
 }
 
 /// Verbs on resources of API groups.
@@ -71,6 +75,12 @@ impl ProjectAdminSettings {
         }
         for (index, rule) in self.manifests.iter().take(ENTRIES_MAX).enumerate() {
             rule.add_to(&mut limits.allow_list, &path.field("manifests").item(index), checks);
+        }
+        if let Some(suffix) = &self.mesh_zone_suffix {
+            match DnsZone::new(suffix) {
+                Ok(zone) => limits.mesh_zone_suffix = Some(zone),
+                Err(error) => checks.refuse(&path.field("meshZoneSuffix"), suffix, error.rule),
+            }
         }
         let Reserved { namespaces, labels, allowed_labels } = &mut limits.reserved;
         patterns(&self.reserved_namespaces, namespaces, &path.field("reservedNamespaces"), checks);

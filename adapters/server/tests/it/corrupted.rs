@@ -52,7 +52,7 @@ impl Installation {
         let Self { world, .. } = &installation;
         let engine = world.deployment.engine(Acquire::All);
         let mut with_mesh = spec(&everything());
-        with_mesh["serviceMesh"] = json!({});
+        with_mesh["serviceMesh"] = json!({"dns": {"enabled": false}});
         world.put(with_mesh).await;
         world.apply().await;
         world.done().await;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use crate::logical_cloud::check_labels;
+use crate::logical_cloud::{DNS_IMAGE, LogicalCloud, MESH_ZONE, MeshDns, ServiceMesh, check_labels};
+use crate::name::{DnsZone, ProjectName};
 use crate::refusal::{Checks, Path};
 
 use super::allow_list::AllowList;
@@ -23,6 +24,9 @@ pub struct Limits {
     pub allow_list: AllowList,
     /// Namespaces and labels that are not for such a caller. Default: those of well-known systems.
     pub reserved: Reserved,
+    /// The zone below which the meshes of such a caller's clouds have their names: that of a cloud is its name, a dot and this. Default: none, so
+    /// that it is the default one of the project ([`MESH_ZONE`]).
+    pub mesh_zone_suffix: Option<DnsZone>,
 }
 
 impl Default for Limits {
@@ -32,6 +36,7 @@ impl Default for Limits {
             namespace_labels: BTreeMap::from([(key.to_owned(), value.to_owned())]),
             allow_list: AllowList::default(),
             reserved: Reserved::default(),
+            mesh_zone_suffix: None,
         }
     }
 }
@@ -47,6 +52,20 @@ impl Limits {
     /// Checks that the labels may be those of a logical cloud's namespace.
     pub fn check(&self, at: &Path, checks: &mut Checks) {
         check_labels(&self.namespace_labels, at, checks);
+    }
+
+    /// The zones that such a caller may give the mesh of a cloud of this name: that of the suffix, and the default one of its project.
+    pub(super) fn mesh_zones(&self, cloud: &str, project: Option<&ProjectName>) -> Vec<DnsZone> {
+        let suffixes = self.mesh_zone_suffix.iter().map(ToString::to_string);
+        let suffixes = suffixes.chain(project.map(|project| format!("{project}.{MESH_ZONE}")));
+        suffixes.filter_map(|suffix| DnsZone::new(format!("{cloud}.{suffix}")).ok()).collect()
+    }
+
+    /// The names of a cloud's mesh, where such a caller could not give them.
+    pub(super) fn strong_dns<'a>(&self, cloud: &'a LogicalCloud) -> Option<&'a MeshDns> {
+        let dns = cloud.service_mesh().and_then(ServiceMesh::dns)?;
+        let own = self.mesh_zones(cloud.name().as_str(), Some(cloud.project()));
+        (!own.contains(dns.zone()) || dns.image() != DNS_IMAGE).then_some(dns)
     }
 
     /// True for a label that is not such a caller's to set.

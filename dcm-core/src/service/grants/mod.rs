@@ -9,8 +9,8 @@ mod systems;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::logical_cloud::{Draft, Level, LogicalCloud, Permission, ServiceMesh, UserType};
-use crate::name::UserName;
+use crate::logical_cloud::{Draft, Level, LogicalCloud, MeshDnsDraft, Permission, ServiceMesh, UserType};
+use crate::name::{DnsZone, UserName};
 use crate::refusal::{Path, Refusal};
 
 use super::caller::Caller;
@@ -32,9 +32,10 @@ pub(super) fn check(
     refused.map_or(Ok(()), |refusal| Err(Error::Forbidden(refusal)))
 }
 
-/// What a limited caller's edit gets where the draft does not name it: labels of the namespace that are not theirs to set, as they
-/// are or, where there is no namespace of the cloud's yet, as the limits say.
+/// What an edit gets where the draft does not name it. The names of a mesh stay as they are, whoever edits it. A limited caller's edit gets labels of
+/// the namespace that are not theirs to set, as they are or, where there is no namespace of the cloud's yet, as the limits say.
 pub(super) fn complete(caller: &Caller, before: Option<&LogicalCloud>, mut draft: Draft) -> Draft {
+    complete_dns(caller.limits(), before, &mut draft);
     let Some(limits) = caller.limits().filter(|_| !Level::is_admin(draft.spec.level.as_deref())) else {
         return draft;
     };
@@ -42,6 +43,27 @@ pub(super) fn complete(caller: &Caller, before: Option<&LogicalCloud>, mut draft
         draft.spec.labels.entry(key).or_insert(value);
     }
     draft
+}
+
+/// The names of a mesh where the draft names none: as they are, or else, for a limited caller with a suffix, those of its zone.
+fn complete_dns(limits: Option<&Limits>, before: Option<&LogicalCloud>, draft: &mut Draft) {
+    let Some(mesh) = &mut draft.spec.service_mesh else { return };
+    let mesh_before = before.and_then(|cloud| cloud.to_draft().spec.service_mesh);
+    let dns_before = mesh_before.and_then(|mesh| mesh.dns);
+    let dns = mesh.dns.get_or_insert_with(|| dns_before.clone().unwrap_or_default());
+    if dns.enabled == Some(false) {
+        return;
+    }
+    let MeshDnsDraft { zone, image, .. } = dns_before.unwrap_or_default();
+    let own = || {
+        limits
+            .filter(|limits| limits.mesh_zone_suffix.is_some())?
+            .mesh_zones(&draft.metadata.name, None)
+            .into_iter()
+            .next()
+    };
+    dns.zone = dns.zone.take().or(zone).or_else(|| own().map(|zone| zone.to_string()));
+    dns.image = dns.image.take().or(image);
 }
 
 /// What an edit grants, or takes away, that only callers without limits may.
@@ -66,6 +88,7 @@ fn refused(
         return Some(refusal("objectPolicies", "", "what is on clusters already"));
     }
     reserved_namespace(limits, before, after)
+        .or_else(|| strong_dns(limits, before, after))
         .or_else(|| changed_label(limits, before, after))
         .or_else(|| added_permission(limits, before, after, order))
         .or_else(|| added_manifest(limits, before, after, order))
@@ -92,6 +115,24 @@ fn reserved_namespace(
     );
     let path = Path::root().field("spec").field(field).to_string();
     Some(Refusal { path, value: namespace.to_string(), rule })
+}
+
+/// Names of a mesh that are not the caller's to give, and were not there before.
+fn strong_dns(limits: &Limits, before: Option<&LogicalCloud>, after: &LogicalCloud) -> Option<Refusal> {
+    let dns = limits.strong_dns(after)?;
+    let dns_before = before.and_then(LogicalCloud::service_mesh).and_then(ServiceMesh::dns);
+    if dns_before == Some(dns) {
+        return None;
+    }
+    let own = limits.mesh_zones(after.name().as_str(), Some(after.project()));
+    let own: Vec<&str> = own.iter().map(DnsZone::as_str).collect();
+    let own = own.join(" or ");
+    let path = Path::root().field("spec").field("serviceMesh").field("dns").to_string();
+    let rule = format!(
+        "the names of a mesh, but for those of its own zone ({own}) by the default image, can't be granted by this caller: take that zone, set \
+         enabled to false, or ask a platform admin to make this change"
+    );
+    Some(Refusal { path, value: dns.zone().to_string(), rule })
 }
 
 /// A label that is not the caller's to set and is not as it has to be: it may limit what is in a namespace as well as allow it.

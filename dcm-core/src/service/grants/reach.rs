@@ -74,7 +74,8 @@ fn strong(limits: &Limits, cloud: &LogicalCloud) -> Option<String> {
         let strong = manifests.find(|manifest| !limits.allow_list.allows_kind(manifest.kind()))?;
         Some(format!("the extra manifest {}", strong.key()))
     };
-    namespace.or_else(label).or_else(permission).or_else(manifest)
+    let dns = || Some(format!("the zone {} of its mesh", limits.strong_dns(cloud)?.zone()));
+    namespace.or_else(dns).or_else(label).or_else(permission).or_else(manifest)
 }
 
 /// A label that is not this caller's to set and is not as the limits have it, or stricter.

@@ -444,6 +444,58 @@ async fn what_a_platform_admin_has_granted_holds_for_the_clusters_and_the_namesp
 }
 
 #[tokio::test]
+async fn the_mesh_of_a_limited_caller_has_names_below_the_suffix_of_the_limits_or_none() {
+    let meshed = |dns: Value| {
+        let mut meshed = draft();
+        meshed["spec"]["serviceMesh"] = dns;
+        meshed
+    };
+    let zone = async |world: &World| {
+        let cloud = world.clouds.get(&world.project, &name("shop")).await.unwrap().cloud;
+        cloud.service_mesh().unwrap().dns().map(|dns| dns.zone().to_string())
+    };
+    let own = "shop.retail.mesh.internal";
+    let world = limited(World::new(true).await);
+    world.put(meshed(json!({}))).await.unwrap();
+    assert_eq!(zone(&world).await.as_deref(), Some(own));
+    let named = meshed(json!({"dns": {"zone": "shop"}}));
+    let error = refused(&world, named.clone()).await;
+    assert!(
+        error.starts_with(&format!(
+            "spec.serviceMesh.dns: the names of a mesh, but for those of its own zone ({own})"
+        )),
+        "{error}"
+    );
+    let limits = Limits { mesh_zone_suffix: Some("mesh.example".parse().unwrap()), ..Limits::default() };
+    let world = World { caller: Caller::new("tenant").limited(limits), ..World::new(true).await };
+    world.put(meshed(json!({}))).await.unwrap();
+    assert_eq!(zone(&world).await.as_deref(), Some("shop.mesh.example"));
+    world.put(meshed(json!({"dns": {"zone": own}}))).await.unwrap();
+    refused(&world, named).await;
+    refused(&world, meshed(json!({"dns": {"image": "example.com/other"}}))).await;
+    // What a platform admin gives stays, and stays on its clusters.
+    let platform = World { caller: Caller::new("platform"), ..world };
+    let mut given = meshed(json!({"dns": {"zone": "shop", "image": "mirror.example/coredns"}}));
+    given["spec"]["clusters"].as_array_mut().unwrap().pop();
+    platform.put(given.clone()).await.unwrap();
+    let world = limited(platform);
+    given["spec"]["serviceMesh"] = json!({});
+    world.put(given.clone()).await.unwrap();
+    let cloud = world.clouds.get(&world.project, &name("shop")).await.unwrap().cloud;
+    let dns = cloud.service_mesh().unwrap().dns().unwrap();
+    assert_eq!((dns.zone().as_str(), dns.image()), ("shop", "mirror.example/coredns"));
+    given["spec"]["clusters"].as_array_mut().unwrap().push(json!({"provider": "sim", "cluster": "three"}));
+    assert!(refused(&world, given.clone()).await.contains("(the zone shop of its mesh)"));
+    // A mesh without names stays one.
+    given["spec"]["clusters"].as_array_mut().unwrap().pop();
+    given["spec"]["serviceMesh"] = json!({"dns": {"enabled": false}});
+    world.put(given.clone()).await.unwrap();
+    given["spec"]["serviceMesh"] = json!({});
+    world.put(given).await.unwrap();
+    assert_eq!(zone(&world).await, None);
+}
+
+#[tokio::test]
 async fn the_reserved_namespace_of_a_mesh_stays_on_the_clusters_that_it_was_made_for() {
     let world = World::new(true).await;
     let mut meshed = labelled(&json!({"pod-security.kubernetes.io/enforce": "baseline"}));

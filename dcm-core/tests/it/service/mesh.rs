@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use dcm_core::app_context::{Action, Generation};
 use dcm_core::authority::Authority;
 use dcm_core::causes;
+use dcm_core::logical_cloud::LogicalCloud;
 use dcm_core::port::store::{Path, Store as _, StoreExt as _, Write};
 use dcm_core::port::synchronizer::PlannedState;
 use dcm_core::secret::Secret;
@@ -22,25 +23,31 @@ fn with_mesh(mesh: Value) -> Value {
     draft
 }
 
-/// The objects of the mesh that a cluster is to hold, in their order.
-fn objects(world: &World, name: &str) -> Vec<Value> {
+/// The steps of the mesh on a cluster, in their order.
+fn steps(world: &World, name: &str) -> Vec<Action> {
     let bundle = world.engine.only().context.placements[&cluster(name)].clone();
     let of_mesh = bundle.steps().iter().filter(|step| step.app.as_str() == "service-mesh");
-    of_mesh
-        .map(|step| match &step.action {
-            Action::Apply { manifest, .. } => manifest.body().clone(),
-            other => panic!("{other:?}"),
-        })
-        .collect()
+    of_mesh.map(|step| step.action.clone()).collect()
+}
+
+/// The objects of the mesh that a cluster is to hold, in their order.
+fn objects(world: &World, name: &str) -> Vec<Value> {
+    let object = |action| match action {
+        Action::Apply { manifest, .. } => Some(manifest.body().clone()),
+        Action::Edit { .. } | Action::Request { .. } => None,
+    };
+    steps(world, name).into_iter().filter_map(object).collect()
+}
+
+/// The one object of a kind.
+fn object(world: &World, name: &str, kind: &str) -> Value {
+    objects(world, name).into_iter().find(|object| object["kind"] == kind).unwrap()
 }
 
 /// The files of the secret `cacerts` of a cluster.
 fn files(world: &World, name: &str) -> BTreeMap<String, String> {
-    let secret = objects(world, name).pop().unwrap();
-    assert_eq!(
-        (&secret["kind"], &secret["metadata"]),
-        (&json!("Secret"), &json!({"name": "cacerts", "namespace": "istio-shop"}))
-    );
+    let secret = object(world, name, "Secret");
+    assert_eq!(secret["metadata"], json!({"name": "cacerts", "namespace": "istio-shop"}));
     let text = |value: &Value| String::from_utf8(STANDARD.decode(value.as_str().unwrap()).unwrap()).unwrap();
     secret["data"].as_object().unwrap().iter().map(|(name, value)| (name.clone(), text(value))).collect()
 }
@@ -55,7 +62,7 @@ async fn each_cluster_gets_a_namespace_and_an_authority_of_its_own_below_one_roo
     world.put(with_mesh(json!({}))).await.unwrap();
     world.apply("shop").await.unwrap();
     let kinds: Vec<_> = objects(&world, "one").iter().map(|object| object["kind"].clone()).collect();
-    assert_eq!(kinds, ["Namespace", "Secret"]);
+    assert_eq!(kinds, ["Namespace", "Secret", "ServiceAccount", "ConfigMap", "Service", "Deployment"]);
     let labels = json!({"topology.istio.io/network": "sim.one"});
     assert_eq!(objects(&world, "one")[0]["metadata"], json!({"name": "istio-shop", "labels": labels}));
     let (one, two) = (files(&world, "one"), files(&world, "two"));
@@ -70,6 +77,54 @@ async fn each_cluster_gets_a_namespace_and_an_authority_of_its_own_below_one_roo
     assert_eq!(one.facts().path_length, Some(0));
     assert_eq!(one.facts().trust_domain.as_ref().unwrap().as_str(), "shop.retail");
     assert_eq!(one.facts().subject, "O=dcm:retail:shop, CN=dcm:retail:shop:0000000000000001:sim/one");
+}
+
+#[tokio::test]
+async fn names_of_load_balancers_are_served_and_the_zone_is_forwarded_from_the_corefile_of_each_cluster() {
+    let world = World::new(true).await;
+    let mut draft = with_mesh(json!({}));
+    draft["spec"]["clusters"][0]["loadBalancer"] = "192.0.2.7".into();
+    world.put(draft.clone()).await.unwrap();
+    world.apply("shop").await.unwrap();
+    let map = object(&world, "two", "ConfigMap");
+    let reference = draft["spec"]["clusters"][0]["name"].as_str().unwrap();
+    let zone_file = map["data"]["zone"].as_str().unwrap();
+    assert!(zone_file.ends_with(&format!("\ngateway.{reference} IN A 192.0.2.7\n")), "{zone_file}");
+    let template = object(&world, "two", "Deployment")["spec"]["template"].clone();
+    let Some(Action::Edit { edit }) = steps(&world, "two").pop() else { panic!() };
+    assert_eq!(edit.target.key().to_string(), "ConfigMap kube-system/coredns");
+    draft["spec"]["serviceMesh"]["dns"] = json!({"zone": "shop.example"});
+    world.put(draft.clone()).await.unwrap();
+    let zone = |cloud: &LogicalCloud| cloud.service_mesh().unwrap().dns().map(|dns| dns.zone().to_string());
+    let stored = async || zone(&world.clouds.get(&world.project, &name("shop")).await.unwrap().cloud);
+    assert_eq!(stored().await.as_deref(), Some("shop.example"));
+    world.apply("shop").await.unwrap();
+    assert_ne!(object(&world, "two", "Deployment")["spec"]["template"], template, "the pods are replaced");
+    // What a later document does not name stays.
+    draft["spec"]["serviceMesh"] = json!({});
+    world.put(draft.clone()).await.unwrap();
+    assert_eq!(stored().await.as_deref(), Some("shop.example"));
+    draft["spec"]["serviceMesh"]["dns"] = json!({"enabled": false});
+    world.put(draft).await.unwrap();
+    assert_eq!(stored().await, None);
+    world.apply("shop").await.unwrap();
+    assert_eq!(objects(&world, "two").len(), 2);
+}
+
+#[tokio::test]
+async fn zones_that_are_reserved_or_no_zones_are_refused_with_their_field_and_rule() {
+    let world = World::new(true).await;
+    for (dns, path) in [
+        (json!({"zone": "svc"}), "spec.serviceMesh.dns.zone"),
+        (json!({"zone": "a.local"}), "spec.serviceMesh.dns.zone"),
+        (json!({"zone": "Shop"}), "spec.serviceMesh.dns.zone"),
+        (json!({"image": "two words"}), "spec.serviceMesh.dns.image"),
+        (json!({"enabled": false, "zone": "shop"}), "spec.serviceMesh.dns.zone"),
+    ] {
+        let refusals = refusals(world.put(with_mesh(json!({"dns": dns}))).await.unwrap_err());
+        let paths: Vec<_> = refusals.into_iter().map(|refusal| refusal.path).collect();
+        assert_eq!(paths, [path]);
+    }
 }
 
 #[tokio::test]

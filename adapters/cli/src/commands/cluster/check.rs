@@ -132,6 +132,11 @@ impl Purpose {
         labels.filter_map(|level| level.parse().ok()).fold(default, PodSecurityLevel::min)
     }
 
+    /// True where a document has a service mesh with names.
+    pub(super) fn has_mesh_names(&self) -> bool {
+        self.clouds.iter().any(|cloud| cloud.service_mesh().is_some_and(|mesh| mesh.dns().is_some()))
+    }
+
     /// The accesses that are needed for it.
     pub(super) fn needs(&self) -> Needs {
         let of_clouds = self.clouds.iter().map(Needs::of_cloud);

@@ -108,7 +108,9 @@ fn guard(purpose: &Purpose, user: &str, arguments: &Arguments) -> anyhow::Result
     let owner = Options::default().owner;
     let level = purpose.highest_level();
     let pod_security = arguments.pod_security.unwrap_or_else(|| purpose.lowest_pod_security());
-    let (policy, binding) = Guarded { user, owner: &owner, level, pod_security }.policy(&arguments.name);
+    let has_mesh_names = purpose.has_mesh_names();
+    let guarded = Guarded { user, owner: &owner, level, pod_security, has_mesh_names };
+    let (policy, binding) = guarded.policy(&arguments.name);
     Ok([value(&policy)?, value(&binding)?])
 }
 

@@ -82,6 +82,10 @@ impl Shaped for LogicalCloudBody {
             "/properties/spec/properties/serviceMesh/properties/key",
         ),
         (
+            "/properties/spec/properties/serviceMesh/properties/dns/properties/zone",
+            "/properties/spec/properties/serviceMesh/properties/dns/properties/zone",
+        ),
+        (
             "/properties/spec/properties/user/properties/user-name",
             "/properties/spec/properties/users/items/properties/name",
         ),

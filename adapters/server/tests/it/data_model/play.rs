@@ -276,7 +276,7 @@ fn everything() -> Value {
         ],
         "quotas": [{"name": "small", "hard": {"limits.cpu": "4", "pods": 20}}],
         "clusters": [{"name": "north", "provider": "sim", "cluster": "cluster-1"}],
-        "serviceMesh": {},
+        "serviceMesh": {"dns": {"enabled": false}},
         "keyValues": [{"name": "contact", "kv": [{"mail": "payments@example.com"}]}],
         "manifests": [{
             "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"},
