@@ -79,8 +79,13 @@ impl MeshDns {
     }
 }
 
+/// The zone of the mesh of a cloud that names none, legal or not.
+fn default_zone(cloud: &str, project: &ProjectName) -> String {
+    format!("{cloud}.{project}.{MESH_ZONE}")
+}
+
 fn zone(given: Option<&str>, of: &Of<'_>, at: &Path, checks: &mut Checks) -> Option<DnsZone> {
-    let own = || format!("{}.{}.{MESH_ZONE}", of.cloud, of.project);
+    let own = || default_zone(of.cloud, of.project);
     let (text, rule) = match given {
         Some(text) => (text.to_owned(), None),
         // A name that is refused itself is not refused here again.
@@ -119,6 +124,12 @@ fn image(text: &str, at: &Path, checks: &mut Checks) -> Option<String> {
 }
 
 impl ServiceMesh {
+    /// The zone of the mesh of a cloud that names none. Where the names of cloud and project make no legal zone, it has to name one.
+    #[must_use]
+    pub fn default_zone(cloud: &LogicalCloudName, project: &ProjectName) -> Option<DnsZone> {
+        DnsZone::new(default_zone(cloud.as_str(), project)).ok()
+    }
+
     /// Checks a draft.
     pub(super) fn check(
         draft: &ServiceMeshDraft,

@@ -50,7 +50,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Serialize;
 
 use crate::app_context::{Action, Bundle, InvalidBundle, Stage, Step};
-use crate::logical_cloud::{LogicalCloud, ObjectPolicies, ObjectPolicy};
+use crate::logical_cloud::{LogicalCloud, ObjectPolicies, ObjectPolicy, ServiceMesh};
 use crate::manifest::{InvalidManifest, Manifest};
 use crate::name::{AppName, ClusterId, Namespace};
 use naming::Identity;
@@ -111,9 +111,15 @@ pub enum Error {
 /// [`Error`] when an extra manifest of a privileged cloud takes the name of a rendered object, or a rendered object
 /// is too large.
 pub fn bundle(cloud: &LogicalCloud, credentials: &Credentials) -> Result<Bundle, Error> {
-    let mut steps = steps(cloud, credentials)?;
-    steps.mesh(cloud, None, &CaFiles::to_be_made())?;
-    steps.bundle()
+    let shared = shared(cloud, credentials)?;
+    match cloud.service_mesh() {
+        None => joined([&shared]),
+        Some(mesh) => {
+            let names = names(cloud, mesh)?;
+            let own = own(cloud, mesh, None, &CaFiles::to_be_made())?;
+            joined([&shared, &own, &names])
+        }
+    }
 }
 
 /// Renders a logical cloud for each of its clusters. Without a mesh they share one bundle; with one each has the files of its own authority.
@@ -125,25 +131,52 @@ pub fn bundles(
     credentials: &Credentials,
     authorities: &BTreeMap<ClusterId, CaFiles>,
 ) -> Result<BTreeMap<ClusterId, Arc<Bundle>>, Error> {
-    let shared = steps(cloud, credentials)?;
+    let shared = shared(cloud, credentials)?;
     let clusters = cloud.references().iter().map(|reference| reference.cluster.clone());
-    if cloud.service_mesh().is_none() {
-        let bundle = Arc::new(shared.bundle()?);
+    let Some(mesh) = cloud.service_mesh() else {
+        let bundle = Arc::new(joined([&shared])?);
         return Ok(clusters.map(|cluster| (cluster, bundle.clone())).collect());
-    }
+    };
+    let names = names(cloud, mesh)?;
     let of_cluster = |cluster: ClusterId| {
-        let mut steps = shared.clone();
         let files =
             authorities.get(&cluster).ok_or_else(|| Error::NoAuthority { cluster: cluster.clone() })?;
-        steps.mesh(cloud, Some(&cluster), files)?;
-        Ok((cluster, Arc::new(steps.bundle()?)))
+        let own = own(cloud, mesh, Some(&cluster), files)?;
+        Ok((cluster, Arc::new(joined([&shared, &own, &names])?)))
     };
     clusters.map(of_cluster).collect()
 }
 
-/// What all clusters of a logical cloud get.
-fn steps<'a>(cloud: &'a LogicalCloud, credentials: &Credentials) -> Result<Steps<'a>, Error> {
-    let mut steps = Steps::new(cloud.object_policies());
+/// A bundle of several parts, in this order within each stage.
+fn joined<const N: usize>(parts: [&Steps<'_>; N]) -> Result<Bundle, Error> {
+    let steps = parts.into_iter().flat_map(|part| &part.steps).cloned().collect();
+    Bundle::new(steps).map_err(Error::Bundle)
+}
+
+/// What one cluster has of a mesh.
+fn own<'a>(
+    cloud: &'a LogicalCloud,
+    mesh: &ServiceMesh,
+    cluster: Option<&ClusterId>,
+    files: &CaFiles,
+) -> Result<Steps<'a>, Error> {
+    let mut steps = Steps::new(MESH_APP, cloud);
+    mesh::render(mesh, cluster, files, &mut steps)?;
+    Ok(steps)
+}
+
+/// The names of a mesh: all clusters have the same.
+fn names<'a>(cloud: &'a LogicalCloud, mesh: &ServiceMesh) -> Result<Steps<'a>, Error> {
+    let mut steps = Steps::new(MESH_APP, cloud);
+    if let Some(dns) = mesh.dns() {
+        mesh::dns::render(cloud, mesh, dns, &mut steps)?;
+    }
+    Ok(steps)
+}
+
+/// What all clusters of a logical cloud have, but for its mesh.
+fn shared<'a>(cloud: &'a LogicalCloud, credentials: &Credentials) -> Result<Steps<'a>, Error> {
+    let mut steps = Steps::new(APP, cloud);
     if let Some(namespace) = cloud.namespace() {
         let context = Context { cloud, identity: Identity::of(cloud), namespace, credentials };
         namespace::render(&context, &mut steps)?;
@@ -188,7 +221,6 @@ impl Context<'_> {
 }
 
 /// Collects steps.
-#[derive(Clone)]
 struct Steps<'a> {
     app: AppName,
     policies: &'a ObjectPolicies,
@@ -196,8 +228,9 @@ struct Steps<'a> {
 }
 
 impl<'a> Steps<'a> {
-    fn new(policies: &'a ObjectPolicies) -> Self {
-        Self { app: AppName::new(APP).expect("the app's name is legal"), policies, steps: Vec::new() }
+    fn new(app: &str, cloud: &'a LogicalCloud) -> Self {
+        let app = AppName::new(app).expect("the app's name is legal");
+        Self { app, policies: cloud.object_policies(), steps: Vec::new() }
     }
 
     /// Adds an object.
@@ -218,22 +251,6 @@ impl<'a> Steps<'a> {
     fn apply(&mut self, stage: Stage, manifest: Manifest) {
         let ObjectPolicy { existing, drift } = self.policies.of(manifest.kind(), &manifest.key().name);
         self.action(stage, Action::Apply { manifest, existing, drift });
-    }
-
-    /// Adds what the mesh of a cloud has on a cluster, if it has one.
-    fn mesh(
-        &mut self,
-        cloud: &LogicalCloud,
-        cluster: Option<&ClusterId>,
-        files: &CaFiles,
-    ) -> Result<(), Error> {
-        let Some(mesh) = cloud.service_mesh() else { return Ok(()) };
-        self.app = AppName::new(MESH_APP).expect("the app's name is legal");
-        mesh::render(cloud, mesh, cluster, files, self)
-    }
-
-    fn bundle(self) -> Result<Bundle, Error> {
-        Bundle::new(self.steps).map_err(Error::Bundle)
     }
 
     fn action(&mut self, stage: Stage, action: Action) {

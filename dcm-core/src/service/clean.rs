@@ -50,7 +50,7 @@ pub(super) async fn everything(store: &dyn Store, place: &Place) -> Result<(), E
     for prefix in keys.into_iter().chain([place.all_handed_out(), place.snapshots(), place.parts()]) {
         writing::delete_below(store, &prefix).await?;
     }
-    // The context's id follows from the UID, so nobody else writes there.
+    // The context's id follows from the UID, so no other logical cloud has it.
     for path in [place.root_authority(), path::context_owner(&place.context_id())] {
         let found = store.get(&path).await?;
         writing::delete(store, found.iter()).await?;

@@ -8,6 +8,7 @@ use std::process::{Command, Output};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use dcm_core::logical_cloud::DNS_IMAGE;
 use dcm_testenv::{Cluster, CoreDns, Environment};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -197,12 +198,24 @@ async fn names_of_a_mesh_resolve_through_the_dns_of_each_cluster_and_leave_no_tr
     }
     installation.terminate("named").done();
     for cluster in installation.clusters() {
-        assert_eq!(data(cluster, "kube-system")["Corefile"], COREFILE);
+        let only = BTreeMap::from([("Corefile".to_owned(), COREFILE.to_owned())]);
+        assert_eq!(data(cluster, "kube-system"), only);
+        assert_eq!(
+            kubectl(cluster, &["get", "namespace", "istio-named", "--ignore-not-found", "-o", "name"]),
+            ""
+        );
     }
     the_guard_lets_the_corefile_alone_be_changed(&installation.clusters()[0]);
 }
 
-/// A dry run of a change of the ConfigMap, by somebody with the rights of the engine.
+#[test]
+fn the_default_image_has_the_version_of_coredns_that_tests_run() {
+    let (_, version) = DNS_IMAGE.split_once(':').unwrap();
+    let module = include_str!("../../../testenv/servers/coredns/go.mod");
+    assert!(module.contains(&format!("github.com/coredns/coredns v{version}\n")), "{DNS_IMAGE}: {module}");
+}
+
+/// Dry runs of changes of the ConfigMap, by a user with the rights of the engine.
 fn the_guard_lets_the_corefile_alone_be_changed(cluster: &Cluster) {
     for (patch, is_allowed) in [
         (json!({"data": {"Corefile": "."}}), true),

@@ -47,8 +47,13 @@ const USER: i64 = 65_532;
 
 const FOLDER: &str = "/etc/coredns";
 
-pub(super) fn render(cloud: &LogicalCloud, mesh: &ServiceMesh, steps: &mut Steps<'_>) -> Result<(), Error> {
-    let Some(dns) = mesh.dns() else { return Ok(()) };
+/// Renders the names of a mesh, which are the same on each cluster.
+pub(in crate::render) fn render(
+    cloud: &LogicalCloud,
+    mesh: &ServiceMesh,
+    dns: &MeshDns,
+    steps: &mut Steps<'_>,
+) -> Result<(), Error> {
     let own = || ObjectMeta {
         name: Some(MESH_DNS.to_owned()),
         namespace: Some(mesh.namespace().to_string()),

@@ -1,6 +1,6 @@
 //! The namespace of a logical cloud's mesh, the secret `cacerts` from which the control plane takes its authority, and the names of the mesh.
 
-mod dns;
+pub(super) mod dns;
 
 pub use dns::{CLUSTER_COREFILE, MESH_DNS};
 
@@ -10,7 +10,7 @@ use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1 as core;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::logical_cloud::{LogicalCloud, ServiceMesh};
+use crate::logical_cloud::ServiceMesh;
 use crate::name::ClusterId;
 use crate::secret::Secret;
 
@@ -47,9 +47,8 @@ impl From<[(&'static str, Secret); 4]> for CaFiles {
     }
 }
 
-/// Renders what a mesh has on a cluster. Without a cluster it is what all clusters have.
+/// Renders what is the cluster's own of a mesh. Without a cluster, the namespace names no network.
 pub(super) fn render(
-    cloud: &LogicalCloud,
     mesh: &ServiceMesh,
     cluster: Option<&ClusterId>,
     files: &CaFiles,
@@ -73,6 +72,5 @@ pub(super) fn render(
         type_: Some("Opaque".to_owned()),
         ..core::Secret::default()
     };
-    steps.object(STAGE_MESH, &secret)?;
-    dns::render(cloud, mesh, steps)
+    steps.object(STAGE_MESH, &secret)
 }

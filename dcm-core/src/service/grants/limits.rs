@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
-use crate::logical_cloud::{DNS_IMAGE, LogicalCloud, MESH_ZONE, MeshDns, ServiceMesh, check_labels};
-use crate::name::{DnsZone, ProjectName};
+use crate::logical_cloud::{DNS_IMAGE, LogicalCloud, MeshDns, ServiceMesh, check_labels};
+use crate::name::DnsZone;
 use crate::refusal::{Checks, Path};
 
 use super::allow_list::AllowList;
@@ -25,7 +25,7 @@ pub struct Limits {
     /// Namespaces and labels that are not for such a caller. Default: those of well-known systems.
     pub reserved: Reserved,
     /// The zone below which the meshes of such a caller's clouds have their names: that of a cloud is its name, a dot and this. Default: none, so
-    /// that it is the default one of the project ([`MESH_ZONE`]).
+    /// that it is [`ServiceMesh::default_zone`].
     pub mesh_zone_suffix: Option<DnsZone>,
 }
 
@@ -54,18 +54,22 @@ impl Limits {
         check_labels(&self.namespace_labels, at, checks);
     }
 
-    /// The zones that such a caller may give the mesh of a cloud of this name: that of the suffix, and the default one of its project.
-    pub(super) fn mesh_zones(&self, cloud: &str, project: Option<&ProjectName>) -> Vec<DnsZone> {
-        let suffixes = self.mesh_zone_suffix.iter().map(ToString::to_string);
-        let suffixes = suffixes.chain(project.map(|project| format!("{project}.{MESH_ZONE}")));
-        suffixes.filter_map(|suffix| DnsZone::new(format!("{cloud}.{suffix}")).ok()).collect()
+    /// The zone below the suffix for the mesh of a cloud of this name; none without a suffix.
+    pub(super) fn zone_of_suffix(&self, cloud: &str) -> Option<DnsZone> {
+        DnsZone::new(format!("{cloud}.{}", self.mesh_zone_suffix.as_ref()?)).ok()
+    }
+
+    /// The zones that such a caller may give the mesh of a cloud: that below the suffix, and the default one.
+    pub(super) fn mesh_zones(&self, cloud: &LogicalCloud) -> impl Iterator<Item = DnsZone> {
+        let default = ServiceMesh::default_zone(cloud.name(), cloud.project());
+        self.zone_of_suffix(cloud.name().as_str()).into_iter().chain(default)
     }
 
     /// The names of a cloud's mesh, where such a caller could not give them.
     pub(super) fn strong_dns<'a>(&self, cloud: &'a LogicalCloud) -> Option<&'a MeshDns> {
         let dns = cloud.service_mesh().and_then(ServiceMesh::dns)?;
-        let own = self.mesh_zones(cloud.name().as_str(), Some(cloud.project()));
-        (!own.contains(dns.zone()) || dns.image() != DNS_IMAGE).then_some(dns)
+        let is_own = self.mesh_zones(cloud).any(|own| own == *dns.zone());
+        (!is_own || dns.image() != DNS_IMAGE).then_some(dns)
     }
 
     /// True for a label that is not such a caller's to set.

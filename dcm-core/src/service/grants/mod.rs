@@ -9,8 +9,10 @@ mod systems;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::logical_cloud::{Draft, Level, LogicalCloud, MeshDnsDraft, Permission, ServiceMesh, UserType};
-use crate::name::{DnsZone, UserName};
+use crate::logical_cloud::{
+    Draft, Level, LogicalCloud, MeshDnsDraft, Permission, ServiceMesh, ServiceMeshDraft, UserType,
+};
+use crate::name::UserName;
 use crate::refusal::{Path, Refusal};
 
 use super::caller::Caller;
@@ -32,8 +34,8 @@ pub(super) fn check(
     refused.map_or(Ok(()), |refusal| Err(Error::Forbidden(refusal)))
 }
 
-/// What an edit gets where the draft does not name it. The names of a mesh stay as they are, whoever edits it. A limited caller's edit gets labels of
-/// the namespace that are not theirs to set, as they are or, where there is no namespace of the cloud's yet, as the limits say.
+/// What an edit gets where the draft does not name it. The names of a mesh stay as they are, in the edits of all callers. A limited caller's edit gets
+/// labels of the namespace that are not theirs to set, as they are or, where the cloud has no namespace yet, as the limits say.
 pub(super) fn complete(caller: &Caller, before: Option<&LogicalCloud>, mut draft: Draft) -> Draft {
     complete_dns(caller.limits(), before, &mut draft);
     let Some(limits) = caller.limits().filter(|_| !Level::is_admin(draft.spec.level.as_deref())) else {
@@ -48,20 +50,14 @@ pub(super) fn complete(caller: &Caller, before: Option<&LogicalCloud>, mut draft
 /// The names of a mesh where the draft names none: as they are, or else, for a limited caller with a suffix, those of its zone.
 fn complete_dns(limits: Option<&Limits>, before: Option<&LogicalCloud>, draft: &mut Draft) {
     let Some(mesh) = &mut draft.spec.service_mesh else { return };
-    let mesh_before = before.and_then(|cloud| cloud.to_draft().spec.service_mesh);
-    let dns_before = mesh_before.and_then(|mesh| mesh.dns);
+    let mesh_before = before.and_then(LogicalCloud::service_mesh).cloned();
+    let dns_before = mesh_before.and_then(|mesh| ServiceMeshDraft::from(mesh).dns);
     let dns = mesh.dns.get_or_insert_with(|| dns_before.clone().unwrap_or_default());
     if dns.enabled == Some(false) {
         return;
     }
     let MeshDnsDraft { zone, image, .. } = dns_before.unwrap_or_default();
-    let own = || {
-        limits
-            .filter(|limits| limits.mesh_zone_suffix.is_some())?
-            .mesh_zones(&draft.metadata.name, None)
-            .into_iter()
-            .next()
-    };
+    let own = || limits?.zone_of_suffix(&draft.metadata.name);
     dns.zone = dns.zone.take().or(zone).or_else(|| own().map(|zone| zone.to_string()));
     dns.image = dns.image.take().or(image);
 }
@@ -124,8 +120,7 @@ fn strong_dns(limits: &Limits, before: Option<&LogicalCloud>, after: &LogicalClo
     if dns_before == Some(dns) {
         return None;
     }
-    let own = limits.mesh_zones(after.name().as_str(), Some(after.project()));
-    let own: Vec<&str> = own.iter().map(DnsZone::as_str).collect();
+    let own: Vec<String> = limits.mesh_zones(after).map(|zone| zone.to_string()).collect();
     let own = own.join(" or ");
     let path = Path::root().field("spec").field("serviceMesh").field("dns").to_string();
     let rule = format!(

@@ -80,6 +80,26 @@ async fn each_cluster_gets_a_namespace_and_an_authority_of_its_own_below_one_roo
 }
 
 #[tokio::test]
+async fn what_all_clusters_have_of_a_mesh_is_rendered_once() {
+    let world = World::new(true).await;
+    world.put(with_mesh(json!({}))).await.unwrap();
+    world.apply("shop").await.unwrap();
+    let context = world.engine.only().context;
+    let bodies = |name: &str| -> Vec<&Value> {
+        let steps = context.placements[&cluster(name)].steps().iter();
+        let bodies = steps.filter_map(|step| match &step.action {
+            Action::Apply { manifest, .. } if step.app.as_str() == "service-mesh" => Some(manifest.body()),
+            _ => None,
+        });
+        bodies.collect()
+    };
+    let (one, two) = (bodies("one"), bodies("two"));
+    let shared = one.iter().zip(&two).filter(|(one, two)| std::ptr::eq(**one, **two));
+    let kinds: Vec<&Value> = shared.map(|(one, _)| &one["kind"]).collect();
+    assert_eq!(kinds, ["ServiceAccount", "ConfigMap", "Service", "Deployment"]);
+}
+
+#[tokio::test]
 async fn names_of_load_balancers_are_served_and_the_zone_is_forwarded_from_the_corefile_of_each_cluster() {
     let world = World::new(true).await;
     let mut draft = with_mesh(json!({}));
