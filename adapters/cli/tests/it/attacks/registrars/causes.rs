@@ -351,6 +351,8 @@ async fn a_tenant_reads_which_rule_its_own_manifest_breaks() {
         scene.apply_on("real", &name, &without);
         // An API server admits objects until it has heard of a new quota.
         until("a quota in force", async || is_quota_in_force(cluster, &name).then_some(())).await;
+        // An apply over HTTP takes the place of no other one that is under way.
+        scene.lane_on("real", "admin", &name, |lane| lane["state"] == "done").await;
         scene.apply_on("real", &name, &spec);
         let kind = manifest["kind"].as_str().unwrap();
         let message = |lane: &Value| cause_of(lane, kind)["message"].as_str().unwrap_or_default().to_owned();
